@@ -1,0 +1,22 @@
+"""LatentAugment for TensorFlow and Keras.
+
+The three public names are loaded when first used, so that a command can show its
+help, or choose TensorFlow's settings, before TensorFlow is imported.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+__all__ = ["LatentAugment", "PolicyMovingAverage", "make_views"]
+
+_HOMES = {
+    "LatentAugment": "la_tf.model",
+    "PolicyMovingAverage": "la_tf.prior",
+    "make_views": "la_tf.data.views",
+}
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'la_tf' has no attribute {name!r}")

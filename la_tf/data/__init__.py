@@ -1,0 +1,1 @@
+"""From a source of images to training batches."""

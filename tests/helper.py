@@ -1,0 +1,57 @@
+"""Real images and paths that several tests share."""
+
+import functools
+import os
+import pathlib
+
+import numpy as np
+
+# The source root, or its copy among Bazel's run files.
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# A folder with more real images than scikit-learn carries; used where it exists.
+SAMPLES = pathlib.Path(os.environ.get("LA_TF_SAMPLES", ROOT.parent / "shared" / "data"))
+
+
+@functools.lru_cache(maxsize=None)
+def photographs():
+    """Two real photographs, uint8 [427, 640, 3], from scikit-learn's wheel."""
+    from sklearn import datasets
+
+    return np.stack(datasets.load_sample_images().images)
+
+
+@functools.lru_cache(maxsize=None)
+def small_images(count=64, size=32):
+    """Small real colour images, uint8 [count, size, size, 3].
+
+    CIFAR-10 where a sample of it is at hand, tiles of two photographs where not.
+    """
+    sample = SAMPLES / "cifar10_2000_500.npz"
+    if size == 32 and sample.exists():
+        return np.load(sample)["x_train"][:count]
+    generator = np.random.default_rng(0)
+    tops = generator.integers(0, 427 - size, count)
+    lefts = generator.integers(0, 640 - size, count)
+    sources = photographs()
+    return np.stack(
+        [
+            sources[index % 2, top : top + size, left : left + size]
+            for index, (top, left) in enumerate(zip(tops, lefts))
+        ]
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def digits(count=64):
+    """Real handwritten digits, uint8 [count, 8, 8, 1], and their labels [count]."""
+    from sklearn import datasets
+
+    bunch = datasets.load_digits()
+    images = np.round(bunch.images[:count, ..., None] * (255 / 16)).astype(np.uint8)
+    return images, bunch.target[:count].astype(np.int32)
+
+
+def flower_files():
+    """Paths of real JPEG photographs in class folders; empty where there are none."""
+    return sorted((SAMPLES / "flowers").glob("*/*.jpg"))

@@ -1,0 +1,50 @@
+"""The paper's networks by name; `build` makes one.
+
+A network takes raw pixels, 0..255, and gives float32 logits. TensorFlow is imported by
+the first `build`, so that a name can be checked without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from models import names
+from models.names import NAMES, check_name
+
+__all__ = ["NAMES", "build", "check_name"]
+
+
+def build(
+    name,
+    input_shape,
+    num_classes,
+    *,
+    mean=None,
+    std=None,
+    remat=False,
+    zero_init_last=False,
+):
+    """A `keras.Model` from raw pixels to logits, freshly initialised.
+
+    `keras.utils.set_random_seed` before the call makes the initial weights repeat.
+
+    Args:
+      name: one of `NAMES`, or another member of their families such as `wrn_16_4`.
+      input_shape: height, width and channels (1 or 3) of an image.
+      num_classes: how many logits to give.
+      mean: mean of each channel (or of all), in 0..1 units; 0.5 when not given.
+      std: standard deviation of each channel (or of all) likewise; 0.25 when not given.
+      remat: recompute each block's activations in the backward pass instead of keeping
+        them: the same gradients for less memory and about a third more arithmetic.
+      zero_init_last: start the last BatchNorm scale of every ResNet block at zero;
+        for `resnet_50` only.
+    """
+    family, numbers = names.parse(name)
+    if zero_init_last and family != "resnet":
+        raise ValueError(f"zero_init_last is for resnet_50, not for {name}.")
+    options = {"zero_init_last": True} if zero_init_last else {}
+    ends = importlib.import_module("models.ends")
+    inputs, pixels = ends.entrance(family, input_shape, mean, std)
+    network = importlib.import_module(f"models.{family}")
+    features = network.features(pixels, *numbers, remat=remat, **options)
+    return ends.classifier(inputs, features, num_classes, name)

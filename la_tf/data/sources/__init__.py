@@ -1,0 +1,96 @@
+"""Every data set behind one name: `load(name)` gives a `Source`.
+
+Importing this package does not import TensorFlow, so that a flag can be checked
+against `NAMES` before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+from la_tf.data.sources import subsets
+from la_tf.data.sources.base import Arrays, Source, Stream
+from la_tf.errors import UserError
+
+__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Stream", "load"]
+
+_READERS = {
+    "digits": "digits",
+    "cifar10": "prepared",
+    "cifar100": "prepared",
+    "svhn": "prepared",
+    "imagenet2012": "prepared",
+    "mnist": "prepared",
+    "fashion_mnist": "prepared",
+    "oxford_flowers102": "prepared",
+    "folder": "folder",
+    "npz": "npz",
+}
+
+NAMES = tuple(_READERS)
+
+# Those whose images differ in size and can be had encoded.
+PHOTOGRAPHS = ("imagenet2012", "oxford_flowers102", "folder")
+
+
+def load(
+    name,
+    *,
+    data_dir=None,
+    image_size=None,
+    holdout=0.0,
+    limit_train=None,
+    seed=0,
+    skip_bad_images=False,
+    encoded=False,
+):
+    """The data set called `name`, as a `Source`.
+
+    Args:
+      name: one of `NAMES`.
+      data_dir: where the images are: the folder of class folders, the npz file, or
+        the folder of prepared tensorflow-datasets (theirs, if None).
+      image_size: the side, in pixels, of the square images to give; the stored size,
+        if None. Photographs are cropped to their central square first.
+      holdout: a fraction, or a number, of training images to hold out, in the classes'
+        proportions; they become the test part in the place of the real one.
+      limit_train: the number of training images to keep, equally many of each class.
+      seed: decides which images are held out and kept; nothing else does.
+      skip_bad_images: leave out files that are no readable image instead of failing.
+      encoded: give `Stream`s of encoded photographs instead of arrays.
+
+    Raises:
+      UserError: a sentence that names what is wrong and the way out.
+    """
+    if name not in _READERS:
+        raise UserError(f"--dataset={name} is not one of {', '.join(NAMES)}.")
+    if encoded and name not in PHOTOGRAPHS:
+        raise UserError(
+            f"--dataset={name} holds small images of one size; preprocessing that "
+            f"crops encoded photographs needs one of {', '.join(PHOTOGRAPHS)}."
+        )
+    reader = importlib.import_module(f"la_tf.data.sources.{_READERS[name]}")
+    source = reader.read(
+        name,
+        data_dir=data_dir,
+        image_size=image_size,
+        skip_bad_images=skip_bad_images,
+        encoded=encoded,
+    )
+    return _select(source, holdout, limit_train, seed)
+
+
+def _select(source, holdout, limit_train, seed):
+    """`source` with images held out for testing and its training part limited."""
+    train, test = source.train, source.test
+    if holdout:
+        train, test = subsets.hold_out(train, holdout, seed)
+    elif test is None:
+        raise UserError(
+            f"--dataset={source.name} at {source.location} has no test part: add one, "
+            "or pass --holdout=0.2 to hold out a fifth of the training images."
+        )
+    if limit_train is not None:
+        train = subsets.limit(train, limit_train, seed)
+    return dataclasses.replace(source, train=train, test=test)

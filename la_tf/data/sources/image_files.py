@@ -1,0 +1,146 @@
+"""Reading many image files, and telling which of them cannot be read."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pathlib
+
+import numpy as np
+import tqdm
+from absl import logging
+
+from la_tf.errors import UserError
+
+MIXED_SIZES = (
+    "{path} differs in size from the images before it; pass --image_size, for example "
+    "--image_size=64, to bring all of them to one size."
+)
+
+_KINDS = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+}
+_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+
+# The last bytes of a whole file. BMP has no such mark.
+_ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
+
+
+class _BadImageError(Exception):
+    """Why a file is no readable image."""
+
+
+def decoded(paths, image_size, skip_bad_images):
+    """`(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
+
+    Args:
+      paths: image files.
+      image_size: the side of the square images wanted; None if all have one size.
+      skip_bad_images: leave out unreadable files instead of raising a UserError.
+    """
+    import tensorflow as tf
+
+    from la_tf.data.sources import decoding
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def pixels(encoded):
+        image = decoding.decode(encoded)
+        if image_size is None:
+            return image
+        return decoding.central_square(image, image_size)
+
+    def read(path):
+        encoded = _checked_bytes(path)
+        try:
+            return pixels(encoded).numpy()
+        except tf.errors.OpError as error:
+            raise _BadImageError(error.message.splitlines()[0]) from error
+
+    images, good = [], []
+    for index, image in _each(read, paths, skip_bad_images, "Reading images"):
+        if images and image.shape != images[0].shape:
+            raise UserError(MIXED_SIZES.format(path=paths[index]))
+        images.append(image)
+        good.append(index)
+    if not images:
+        return np.empty((0, 1, 1, 3), np.uint8), np.empty(0, np.int64)
+    return np.stack(images), np.asarray(good)
+
+
+def readable(paths, skip_bad_images):
+    """Indices of the paths that hold whole images, found without decoding them."""
+    checked = _each(_check_ends, paths, skip_bad_images, "Checking images")
+    return np.asarray([index for index, _ in checked], np.int64)
+
+
+def _each(function, paths, skip_bad_images, what):
+    """Yields `(index, function(path))` in order, of the files that can be read."""
+
+    def attempt(path):
+        try:
+            return function(path), None
+        except (_BadImageError, OSError) as error:
+            return None, error
+
+    # `delay`: whoever waits less than two seconds sees no bar.
+    bar = tqdm.tqdm(total=len(paths), desc=what, unit="image", delay=2, leave=False)
+    workers = min(os.cpu_count() or 1, 32)
+    with bar, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        try:
+            for index, (result, error) in enumerate(pool.map(attempt, paths)):
+                bar.update()
+                if error is None:
+                    yield index, result
+                elif skip_bad_images:
+                    logging.info("Skipped %s: %s", paths[index], error)
+                else:
+                    raise UserError(
+                        f"{paths[index]} cannot be read as an image ({error}): mend or "
+                        "remove it, or pass --skip_bad_images to leave out such files."
+                    )
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _kind(path, head):
+    """The format that a file's first bytes tell, if its suffix is an image's."""
+    if pathlib.Path(path).suffix.lower() not in _SUFFIXES:
+        raise _BadImageError(f"the name does not end in one of {', '.join(_SUFFIXES)}")
+    for magic, kind in _KINDS.items():
+        if head.startswith(magic):
+            return kind
+    raise _BadImageError("the content is not JPEG, PNG, BMP or GIF")
+
+
+def _checked_bytes(path):
+    """The file's bytes, if they begin as an image does."""
+    encoded = pathlib.Path(path).read_bytes()
+    _kind(path, encoded[:8])
+    return encoded
+
+
+def _check_ends(path):
+    """Raises unless the file begins and ends as a whole image, or can be decoded."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+        kind = _kind(path, head)
+        file.seek(-min(8, os.fstat(file.fileno()).st_size), os.SEEK_END)
+        tail = file.read()
+    # Some cameras write more after the end; only then is it worth decoding the file.
+    if kind not in _ENDS or not tail.endswith(_ENDS[kind]):
+        _decode_once(path)
+
+
+def _decode_once(path):
+    """Raises unless TensorFlow can decode the file."""
+    import tensorflow as tf
+
+    from la_tf.data.sources import decoding
+
+    try:
+        decoding.decode(_checked_bytes(path))
+    except tf.errors.OpError as error:
+        raise _BadImageError(error.message.splitlines()[0]) from error

@@ -1,0 +1,36 @@
+"""The mean and spread of images, and images of another size."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+def mean_and_std(images):
+    """Each channel's `(mean, std)` in units of 0..1, exact, from uint8 [N, H, W, C]."""
+    values = np.arange(256) / 255
+    means, deviations = [], []
+    for channel in range(images.shape[-1]):
+        # A histogram needs no copy of the images in floating point.
+        counts = np.bincount(images[..., channel].ravel(), minlength=256)
+        mean = np.average(values, weights=counts)
+        variance = np.average((values - mean) ** 2, weights=counts)
+        means.append(round(float(mean), 4))
+        # Images of one colour must not lead to a division by zero.
+        deviations.append(round(max(float(variance) ** 0.5, 1 / 255), 4))
+    return tuple(means), tuple(deviations)
+
+
+def resized(images, side):
+    """Images uint8 [N, side, side, C]: the same ones, enlarged or made smaller."""
+    if images.shape[1:3] == (side, side):
+        return images
+    result = np.empty((len(images), side, side, images.shape[-1]), np.uint8)
+    for index, image in enumerate(images):
+        for channel in range(images.shape[-1]):
+            plane = Image.fromarray(np.ascontiguousarray(image[..., channel]))
+            small = plane.resize((side, side), Image.Resampling.BILINEAR)
+            result[index, ..., channel] = np.asarray(small)
+    return result

@@ -1,0 +1,96 @@
+"""Choosing images by class, from the seed alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from la_tf.errors import UserError
+
+# Different draws from one seed, so that what is kept tells nothing of what is held out.
+_HOLDOUT, _LIMIT = 1, 2
+
+
+def hold_out(split, amount, seed):
+    """`(rest, held out)` of a split; classes are held out in their own proportions.
+
+    Args:
+      split: `Arrays` or a `Stream`.
+      amount: a fraction in (0, 1), or a number of images from 1.
+      seed: decides which images of a class are held out.
+    """
+    labels = split.labels
+    if 0 < amount < 1:
+        count = round(amount * len(labels))
+    elif amount >= 1 and amount == int(amount):
+        count = int(amount)
+    else:
+        raise UserError(
+            f"--holdout={amount} must be a fraction between 0 and 1 or a whole number "
+            "of images."
+        )
+    available = np.bincount(labels)
+    # One image of each class stays for training.
+    most = int(np.maximum(available - 1, 0).sum())
+    if not 1 <= count <= most:
+        raise UserError(
+            f"--holdout={amount} would hold out {count} of {len(labels)} training "
+            f"images; choose from 1 to {most}, so that each class keeps one to train "
+            "on."
+        )
+    held = _choose(labels, proportional_counts(available, count), seed, _HOLDOUT)
+    rest = np.setdiff1d(np.arange(len(labels)), held, assume_unique=True)
+    return split.take(rest), split.take(held)
+
+
+def limit(split, count, seed):
+    """A split of `count` images, as nearly equally many of each class as there are.
+
+    A smaller subset of the same seed is part of a larger one.
+    """
+    labels = split.labels
+    available = np.bincount(labels)
+    classes = int((available > 0).sum())
+    if count < classes:
+        raise UserError(
+            f"--limit_train={count} is less than one image for each of {classes} "
+            f"classes; choose {classes} or more."
+        )
+    if count >= len(labels):
+        return split
+    return split.take(_choose(labels, balanced_counts(available, count), seed, _LIMIT))
+
+
+def proportional_counts(available, count):
+    """How many of each class, in the classes' proportions, leaving one of each."""
+    room = np.maximum(available - 1, 0)
+    exact = available * (count / available.sum())
+    counts = np.minimum(np.floor(exact).astype(np.int64), room)
+    # The largest remainders get what rounding down has left over.
+    while counts.sum() < count:
+        counts[np.argmax(np.where(counts < room, exact - counts, -np.inf))] += 1
+    return counts
+
+
+def balanced_counts(available, count):
+    """How many of each class, equally many but for classes that have too few."""
+    counts = np.zeros_like(available)
+    while counts.sum() < count:
+        growing = np.flatnonzero(counts < available)
+        share = max((count - int(counts.sum())) // len(growing), 1)
+        growing = growing[: count - int(counts.sum())]
+        counts[growing] = np.minimum(counts[growing] + share, available[growing])
+    return counts
+
+
+def _choose(labels, counts, seed, purpose):
+    """Sorted indices of `counts[c]` images of each class c."""
+    # RandomState's streams are frozen for good; those of NumPy's newer generators may
+    # change, and a published subset must not.
+    generator = np.random.RandomState([seed % 2**32, purpose])
+    order = generator.permutation(len(labels))
+    of_class = labels[order]
+    chosen = [
+        order[np.flatnonzero(of_class == label)[:number]]
+        for label, number in enumerate(counts)
+    ]
+    return np.sort(np.concatenate(chosen))

@@ -47,12 +47,8 @@ class WideBlock(blocks.Block):
     def build(self, input_shape):
         if self.stride != 1 or input_shape[-1] != self.filters:
             self.shortcut = layers.convolution(self.filters, 1, self.stride, "shortcut")
-            self.shortcut.build(input_shape)
-        self.norm1.build(input_shape)
-        self.conv1.build(input_shape)
-        shape = self.conv1.compute_output_shape(input_shape)
-        self.norm2.build(shape)
-        self.conv2.build(shape)
+            layers.build_chain(input_shape, self.shortcut)
+        layers.build_chain(input_shape, self.norm1, self.conv1, self.norm2, self.conv2)
         super().build(input_shape)
 
     def transform(self, inputs, training):

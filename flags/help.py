@@ -1,0 +1,48 @@
+"""A command's --help: one line a flag, grouped by concern."""
+
+import sys
+
+from absl import app
+from absl import flags as absl_flags
+
+WIDTH = 80
+COLUMN = 22
+
+
+class _Help(app.HelpFlag):
+    """--help that prints a command's own page and ends the program."""
+
+    def __init__(self, page):
+        super().__init__()
+        self._page = page
+
+    def parse(self, argument):
+        if self._parse(argument):
+            sys.stdout.write(self._page())
+            sys.exit(0)
+
+
+def install(usage, groups):
+    """None; makes `--help` print the usage and the groups of flags.
+
+    Args:
+        usage: the lines above the flags.
+        groups: pairs of a heading and the names of the flags below it.
+    """
+    absl_flags.DEFINE_flag(_Help(lambda: page(usage, groups)), module_name="help")
+
+
+def page(usage, groups):
+    """The text of a command's help."""
+    lines = [usage, ""]
+    for heading, names in groups:
+        lines.append(f"{heading}:")
+        lines.extend(_line(absl_flags.FLAGS[name]) for name in names)
+    return "\n".join(lines) + "\n"
+
+
+def _line(flag):
+    name = f"  --{flag.name}".ljust(COLUMN)
+    default = "" if flag.default in (None, False) else f" ({flag.default})"
+    text = f"{name} {flag.help}"
+    return text[: WIDTH - len(default)] + default

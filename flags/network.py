@@ -1,0 +1,21 @@
+"""Flags: which network."""
+
+from absl import flags as absl_flags
+
+import models
+
+absl_flags.DEFINE_string("model", None, "network: wrn_<depth>_<width>, resnet_50, ...")
+absl_flags.DEFINE_bool("remat", False, "recompute blocks: less memory, more time")
+
+
+@absl_flags.validator("model")
+def _check_model(name):
+    if name is not None:
+        try:
+            models.check_name(name)
+        except ValueError as error:
+            raise absl_flags.ValidationError(str(error)) from None
+    return True
+
+
+NAMES = ("model", "remat")

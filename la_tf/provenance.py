@@ -1,0 +1,57 @@
+"""Where a run came from: what config.json says besides the values."""
+
+import importlib.metadata
+import platform
+import shlex
+import sys
+
+import la_tf
+
+_PACKAGES = ("tensorflow", "keras", "keras-cv", "tensorflow-datasets", "numpy")
+
+
+def record(config, source):
+    """What config.json holds: all that is needed to repeat the run or to use it."""
+    return {
+        "config": config.values(),
+        "origins": dict(config.origins),
+        "data": {
+            "class_names": list(source.class_names),
+            "image_shape": list(source.image_shape),
+            "mean": [float(value) for value in source.mean],
+            "std": [float(value) for value in source.std],
+            "train_images": int(source.train.size),
+            "test_images": int(source.test.size),
+            "skipped_images": int(source.skipped),
+        },
+        "versions": versions(),
+        "command": command(config),
+    }
+
+
+def versions():
+    """The version of Python, of la_tf and of the packages that matter, by name."""
+    found = {"python": platform.python_version(), "la_tf": la_tf.__version__}
+    for package in _PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = _imported_version(package)
+    return found
+
+
+def command(config):
+    """The command line that repeats the run; its seed is written out."""
+    chosen = {
+        name: value
+        for name, value in config.values().items()
+        if config.origins.get(name) == "flag" and name not in ("run_dir", "resume")
+    }
+    chosen["seed"] = config.seed
+    words = [f"--{name}={value}" for name, value in chosen.items() if value is not None]
+    return shlex.join(["python", "-m", "la_tf.train", *words])
+
+
+def _imported_version(package):
+    # Builds such as tensorflow-cpu are distributed under another name.
+    return getattr(sys.modules.get(package.replace("-", "_")), "__version__", "unknown")

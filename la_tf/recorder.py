@@ -1,0 +1,98 @@
+"""The callback that writes a run's results as they come."""
+
+from __future__ import annotations
+
+import time
+
+from tensorflow import keras
+
+from la_tf import ops
+
+# Column of metrics.csv: name in Keras' logs.
+COLUMNS = {
+    "loss": "loss",
+    "expected_loss": "expected_loss",
+    "train_accuracy": "accuracy",
+    "test_loss": "val_loss",
+    "test_accuracy": "val_accuracy",
+    "test_top_5": "val_top_5_accuracy",
+    "weight_entropy": "weight_entropy",
+    "effective_policies": "effective_policies",
+    "skipped_steps": "skipped_steps",
+}
+
+
+class Recorder(keras.callbacks.Callback):
+    """Writes a row of metrics.csv and the prior at the end of every epoch.
+
+    `seconds` is the training time of the epoch without its evaluation, over all the
+    processes that worked on it.
+    """
+
+    def __init__(self, folder, plan, schedule):
+        super().__init__()
+        self._folder = folder
+        self._plan = plan
+        self._schedule = schedule
+        self._rows = []
+        self._priors = []
+        self._started = None
+        self._earlier_seconds = 0.0
+
+    @property
+    def last_row(self):
+        """The newest row."""
+        return self._rows[-1]
+
+    @property
+    def best_row(self):
+        """The row with the highest test accuracy, the first among equals."""
+        return max(self._rows, key=lambda row: row["test_accuracy"])
+
+    @property
+    def seconds(self):
+        """Training seconds of all finished epochs."""
+        return sum(row["seconds"] for row in self._rows)
+
+    @property
+    def epoch_seconds(self):
+        """Training seconds of the epoch that is under way."""
+        if self._started is None:
+            return self._earlier_seconds
+        return self._earlier_seconds + time.perf_counter() - self._started
+
+    def resume(self, finished_epochs, epoch_seconds):
+        """None; takes up the rows of the finished epochs and forgets later ones."""
+        self._rows = [
+            {**row, "epoch": int(row["epoch"]), "step": int(row["step"])}
+            for row in self._folder.rows()[:finished_epochs]
+        ]
+        self._priors = list(self._folder.policies()[:finished_epochs])
+        self._earlier_seconds = epoch_seconds
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._started = time.perf_counter()
+
+    def on_test_begin(self, logs=None):
+        # Inside fit: the epoch's training is over, its evaluation begins.
+        if self._started is not None:
+            self._earlier_seconds = self.epoch_seconds
+            self._started = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        seconds, self._earlier_seconds = self.epoch_seconds, 0.0
+        self._started = None
+        self._rows.append(self._row(epoch, logs, seconds))
+        self._priors.append(self.model.prior.probabilities.numpy())
+        self._folder.write_rows(self._rows)
+        self._folder.write_policies(self._priors, ops.OPERATIONS)
+
+    def _row(self, epoch, logs, seconds):
+        step = (epoch + 1) * self._plan.steps_per_epoch
+        images = self._plan.steps_per_epoch * self._plan.batch_size
+        row = {"epoch": epoch + 1, "step": step}
+        row.update({name: float(logs[key]) for name, key in COLUMNS.items()})
+        row["learning_rate"] = float(self._schedule(step - 1))
+        row["seconds"] = round(seconds, 3)
+        row["images_per_second"] = round(images / seconds, 1)
+        return row

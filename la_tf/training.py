@@ -1,0 +1,155 @@
+"""The wiring of a training run: configuration in, summary out."""
+
+from __future__ import annotations
+
+import sys
+
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf import (
+    assembly,
+    checkpoints,
+    interruption,
+    model,
+    progress,
+    provenance,
+    recorder,
+    strategies,
+)
+from la_tf.data import batches
+
+
+def train_and_evaluate(config, folder):
+    """The summary of a finished run, as summary.json has it.
+
+    Args:
+        config: the TrainConfig.
+        folder: the RunFolder; with `config.resume` the run in it goes on.
+
+    Raises:
+        UserError: the configuration, the data or the folder is at fault.
+        checkpoints.RunStopped: the run was asked to stop and has been saved.
+    """
+    _set_up(config)
+    strategy = strategies.make(config.strategy, config.logical_cpus)
+    folder.writable = strategies.worker_index(strategy) == 0
+    source = assembly.load_source(config)
+    plan = _plan(config, source, strategy)
+    maker = assembly.view_maker(config, source)
+    schedule = assembly.learning_rate(config, plan)
+    views = batches.view_function(source.train, maker)
+    with strategy.scope():
+        network = assembly.make_model(
+            config, source, views if config.augment_on == "device" else None, schedule
+        )
+    if not config.resume:
+        folder.write_record(provenance.record(config, source))
+    history = recorder.Recorder(folder, plan, schedule)
+    with interruption.StopRequest() as stop_request:
+        checkpointer = checkpoints.Checkpointer(
+            network,
+            folder,
+            plan,
+            history,
+            stop_request,
+            keep=config.keep,
+            minutes=config.checkpoint_minutes,
+        )
+        first_step = checkpointer.restore() if config.resume else 0
+        callbacks = [
+            model.StopOnNonFinite(),
+            history,
+            *_display(config, plan, history, first_step, folder.writable),
+            checkpointer,
+        ]
+        for span in _spans(plan, first_step):
+            _fit(network, config, source, plan, maker, span, callbacks)
+    summary = _summary(config, network, plan, history)
+    folder.write_summary(summary)
+    return summary
+
+
+def _set_up(config):
+    keras.utils.set_random_seed(config.seed)
+    if config.deterministic:
+        tf.config.experimental.enable_op_determinism()
+    name = "mixed_float16" if config.mixed_precision else "float32"
+    keras.mixed_precision.set_global_policy(name)
+
+
+def _plan(config, source, strategy):
+    return batches.plan(
+        source.train,
+        seed=config.seed,
+        batch_size=config.batch_size,
+        epochs=config.epochs,
+        worker=strategies.worker_index(strategy),
+        workers=strategies.worker_count(strategy),
+        replicas=strategy.num_replicas_in_sync,
+    )
+
+
+def _spans(plan, first_step):
+    """The calls of fit: (first step, first epoch, last epoch, steps an epoch).
+
+    An epoch that was stopped in its middle is finished by a call of its own.
+    """
+    epoch, done = divmod(first_step, plan.steps_per_epoch)
+    spans = []
+    if done:
+        spans.append((first_step, epoch, epoch + 1, plan.steps_per_epoch - done))
+        epoch += 1
+    if epoch < plan.epochs:
+        start = epoch * plan.steps_per_epoch
+        spans.append((start, epoch, plan.epochs, plan.steps_per_epoch))
+    return spans
+
+
+def _fit(network, config, source, plan, maker, span, callbacks):
+    first_step, first_epoch, last_epoch, steps = span
+    side = source.image_shape[0]
+    training = batches.training(
+        source.train,
+        maker,
+        plan,
+        first_step=first_step,
+        image_size=side,
+        on_device=config.augment_on == "device",
+        service=config.data_service,
+    )
+    network.fit(
+        batches.distribute(network.distribute_strategy, training),
+        initial_epoch=first_epoch,
+        epochs=last_epoch,
+        steps_per_epoch=steps,
+        validation_data=batches.evaluation(source.test, plan.batch_size, side),
+        callbacks=callbacks,
+        verbose=0,
+    )
+
+
+def _display(config, plan, history, first_step, chief):
+    if config.verbosity < 0 or not chief:
+        return []
+    lines = [progress.EpochLines(history, plan.epochs)]
+    if sys.stderr.isatty():
+        return [progress.ProgressBar(plan, first_step), *lines]
+    return lines
+
+
+def _summary(config, network, plan, history):
+    last, best = history.last_row, history.best_row
+    return {
+        "dataset": config.dataset,
+        "model": config.model,
+        "method": config.method,
+        "epochs": plan.epochs,
+        "last_accuracy": last["test_accuracy"],
+        "last_top_5": last["test_top_5"],
+        "best_accuracy": best["test_accuracy"],
+        "best_epoch": best["epoch"],
+        "best_chosen_on": "held-out images" if config.holdout else "test images",
+        "seconds": round(history.seconds, 1),
+        "parameters": network.classifier.count_params(),
+    }

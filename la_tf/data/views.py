@@ -1,0 +1,184 @@
+"""K views of each image, each under its own policy: what a training step works on."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from la_tf import policy
+from la_tf.data import baseline, final
+from la_tf.ops import checks, mixing
+
+FINAL_STEPS = ("cutmix", "cutout", "none")
+
+
+class ViewMaker:
+    """Turns images and labels into training batches, the same for the same seeds.
+
+    A training batch is `(views uint8 [B, K, H, W, C], labels float32 [B, K, classes],
+    policies int32 [B, K])`, a policy being `first * 16 + second`. It keeps no state: on
+    the host in tf.data and on the accelerator in a step it gives the same bytes.
+
+    Args:
+        num_classes: of the labels.
+        num_views: K, views of each image, with K distinct policies.
+        transforms: "latentaugment", or "autoaugment" for SamplePairing in MixUp's place.
+        mixup_alpha: of MixUp's Beta distribution; 0 leaves images as they are.
+        final: "cutmix", "cutout" or "none", after the two operations.
+        cutmix_probability: that a batch is cut and mixed.
+        cutout_size: side of the final Cutout in pixels; None for half the image's side.
+        fill: colour of the final Cutout, None for CIFAR's mean.
+        padding: of the random crop.
+        flip: whether half of the views are mirrored.
+        operations: False leaves out the policies, which are then given as zeros.
+        keep_early: also give the views and labels as they were before the final step.
+    """
+
+    def __init__(
+        self,
+        num_classes,
+        num_views=6,
+        transforms="latentaugment",
+        mixup_alpha=1.0,
+        final="cutmix",
+        cutmix_probability=0.5,
+        cutout_size=None,
+        fill=None,
+        padding=4,
+        flip=True,
+        operations=True,
+        keep_early=False,
+    ):
+        if num_classes < 1:
+            raise ValueError(f"num_classes is {num_classes}; give 1 or more")
+        if final not in FINAL_STEPS:
+            raise ValueError(f"final is {final!r}; give one of {FINAL_STEPS}")
+        self.num_classes = num_classes
+        self.num_views = policy.check_num_views(num_views)
+        self.policies = policy.Policies(transforms, mixup_alpha) if operations else None
+        self.final = final
+        self.cutmix_probability = cutmix_probability
+        self.cutout_size = cutout_size
+        self.fill = fill
+        self.padding = padding
+        self.flip = flip
+        self.keep_early = keep_early
+
+    def from_images(self, images, labels, seeds):
+        """A training batch from whole images: crop and flip, policies, final step.
+
+        Args:
+            images: uint8 [B, H, W, C].
+            labels: whole numbers [B].
+            seeds: whole numbers [B, 2]; the first row is used.
+        """
+        images = checks.to_bytes(images)
+        crop_seed, seed = _split(seeds[0], 2)
+        base_views = baseline.pad_crop_flip(
+            images, self.num_views, crop_seed, self.padding, self.flip
+        )
+        return self._finish(base_views, labels, seed)
+
+    def from_base_views(self, base_views, labels, seeds):
+        """A training batch from views [B, K, H, W, C] that were already cropped."""
+        base_views = checks.to_bytes(base_views, rank=5)
+        if base_views.shape[1] not in (None, self.num_views):
+            raise ValueError(
+                f"there are {base_views.shape[1]} views of each image; "
+                f"num_views is {self.num_views}"
+            )
+        _, seed = _split(seeds[0], 2)
+        return self._finish(base_views, labels, seed)
+
+    def _finish(self, views, labels, seed):
+        draw_seed, apply_seed, final_seed = _split(seed, 3)
+        batch_size = tf.shape(views)[0]
+        labels = self._one_hot(labels)
+        if self.policies is None:
+            policies = tf.zeros([batch_size, self.num_views], tf.int32)
+        else:
+            policies, levels = policy.draw(batch_size, self.num_views, draw_seed)
+            views, labels = self.policies.apply(
+                views, labels, policies, levels, apply_seed
+            )
+        last_views, last_labels = self._final_step(views, labels, final_seed)
+        batch = (last_views, last_labels, policies)
+        return batch + (views, labels) if self.keep_early else batch
+
+    def _one_hot(self, labels):
+        """float32 [B, K, classes]."""
+        if labels.shape.rank != 1 or not labels.dtype.is_integer:
+            raise ValueError(
+                f"labels are {labels.dtype.name} {labels.shape}; give whole numbers "
+                "[batch]"
+            )
+        hot = tf.one_hot(labels, self.num_classes)
+        return tf.repeat(hot[:, tf.newaxis], self.num_views, axis=1)
+
+    def _final_step(self, views, labels, seed):
+        if self.final == "cutmix":
+            return final.cutmix(views, labels, seed, self.cutmix_probability)
+        if self.final == "cutout":
+            grey = views.shape[-1] == 1
+            mean = mixing.CUTOUT_GREY if grey else mixing.CUTOUT_COLOUR
+            fill = mean if self.fill is None else self.fill
+            return final.cutout(views, seed, self._cutout_side(views), fill), labels
+        return views, labels
+
+    def _cutout_side(self, views):
+        if self.cutout_size is not None:
+            return self.cutout_size
+        if None in views.shape[2:4]:
+            raise ValueError(
+                "the images' size is not known beforehand; give cutout_size"
+            )
+        return min(views.shape[2:4]) // 2
+
+
+def make_views(dataset, num_classes, num_views=6, seed=0, **options):
+    """A dataset of training batches, from one of batches (uint8 images, labels).
+
+    Every pass over it, so every epoch of `fit`, draws afresh; the whole run is the same
+    again for the same seed.
+
+    Args:
+        dataset: batches of uint8 images [B, H, W, C] and whole-number labels [B].
+        num_classes: of the labels.
+        num_views: K, views of each image.
+        seed: whole number.
+        **options: the further arguments of `ViewMaker`.
+    """
+    maker = ViewMaker(num_classes, num_views, **options)
+    _check_elements(dataset.element_spec)
+    draws = tf.data.Dataset.random(seed, rerandomize_each_iteration=True)
+
+    def views(example, draw):
+        images, labels = example
+        return maker.from_images(images, labels, tf.cast([draw], tf.int64))
+
+    return (
+        tf.data.Dataset.zip((dataset, draws.batch(2)))
+        .map(views, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        .prefetch(tf.data.AUTOTUNE)
+    )
+
+
+def _check_elements(spec):
+    if not isinstance(spec, tuple) or len(spec) != 2:
+        raise ValueError(
+            f"the dataset gives {spec}; it must give batches (images, labels)"
+        )
+    images, labels = spec
+    if images.shape.rank != 4 or images.dtype != tf.uint8:
+        raise ValueError(
+            f"the dataset's images are {images.dtype.name} {images.shape}; "
+            "give batches of uint8 [batch, height, width, channels]"
+        )
+    if labels.shape.rank != 1 or not labels.dtype.is_integer:
+        raise ValueError(
+            f"the dataset's labels are {labels.dtype.name} {labels.shape}; "
+            "give whole numbers [batch]"
+        )
+
+
+def _split(seed, number):
+    return tf.unstack(tf.random.split(seed, number, alg="philox"))

@@ -1,0 +1,154 @@
+"""ShearX, ShearY, TranslateX, TranslateY and Rotate: one nearest-pixel affine map.
+
+Pillow walks the output in 16.16 fixed point: output pixel (x, y) takes the input pixel
+at `(c + a x + b y) >> 16`, where c holds the half-pixel offsets of both centres. The
+same whole numbers are used here, so ties fall as they do there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf.ops import operation
+
+ONE = 1 << 16
+HALF = 1 << 15
+
+MAX_SHEAR = 0.3
+MAX_DEGREES = 30.0
+# 150 of 331 pixels, in ninths: level 9 is the whole of it.
+SHIFT_NUMERATOR, SHIFT_DENOMINATOR = 150, 331 * 9
+
+
+def affine(images, coefficients):
+    """The images resampled by (a, b, c, d, e, f) in 16.16 fixed point, filled with 128.
+
+    Output (x, y) takes input ((a x + b y + c) >> 16, (d x + e y + f) >> 16).
+    """
+    shape = tf.shape(images)
+    height, width = shape[1], shape[2]
+    x = tf.range(width)[tf.newaxis, tf.newaxis, :]
+    y = tf.range(height)[tf.newaxis, :, tf.newaxis]
+    a, b, c, d, e, f = tf.unstack(coefficients[:, :, tf.newaxis, tf.newaxis], axis=1)
+    column = tf.bitwise.right_shift(a * x + b * y + c, 16)
+    row = tf.bitwise.right_shift(d * x + e * y + f, 16)
+    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
+    index = tf.where(inside, row * width + column, 0)
+    flat = tf.reshape(images, [shape[0], height * width, images.shape[-1]])
+    sampled = tf.gather(flat, index, batch_dims=1)
+    return tf.where(
+        inside[..., tf.newaxis], sampled, tf.constant(operation.FILL, tf.uint8)
+    )
+
+
+def _fixed(number):
+    """A number in 16.16 fixed point, rounded as Pillow rounds it."""
+    return np.floor(np.asarray(number, np.float64) * ONE + 0.5).astype(np.int32)
+
+
+def _signed_entry(table, level, noise):
+    """The level's entry of a table [2, 10], its row chosen by a random bit."""
+    row = tf.bitwise.bitwise_and(noise[:, 0], 1)
+    return tf.gather(tf.reshape(table, [-1]), row * operation.NUM_LEVELS + level)
+
+
+class _Affine(operation.Operation):
+    def transform(self, images, parameters, partners=None):
+        return affine(images, parameters)
+
+
+class _Shear(_Affine):
+    """Moves each line by its own distance times the level's slope, either way."""
+
+    _slopes = np.array([[1], [-1]]) * np.linspace(0, MAX_SHEAR, operation.NUM_LEVELS)
+
+    def _slope_and_offset(self, level, noise):
+        slope = _signed_entry(_fixed(self._slopes), level, noise)
+        offset = _signed_entry(_fixed(0.5 + 0.5 * self._slopes), level, noise)
+        return slope, offset
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class ShearX(_Shear):
+    """Images sheared along x by 0 to 0.3, to the left or to the right."""
+
+    def parameters(self, level, noise, height, width):
+        slope, offset = self._slope_and_offset(level, noise)
+        zero = tf.zeros_like(level)
+        return operation.pack(zero + ONE, slope, offset, zero, zero + ONE, zero + HALF)
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class ShearY(_Shear):
+    """Images sheared along y by 0 to 0.3, up or down."""
+
+    def parameters(self, level, noise, height, width):
+        slope, offset = self._slope_and_offset(level, noise)
+        zero = tf.zeros_like(level)
+        return operation.pack(zero + ONE, zero, zero + HALF, slope, zero + ONE, offset)
+
+
+def _shift(level, noise, side):
+    """Whole pixels to move by: up to 150/331 of the side, either way, 16.16 fixed."""
+    numerator = tf.cast(level, tf.int64) * tf.cast(side, tf.int64) * SHIFT_NUMERATOR
+    # The pixel centre's half is added before the floor, for either sign.
+    forward = (2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
+    back = (-2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
+    bit = tf.bitwise.bitwise_and(noise[:, 0], 1)
+    return tf.cast(tf.where(bit == 0, forward, back), tf.int32) * ONE
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class TranslateX(_Affine):
+    """Images moved along x by 0 to 150/331 of their width, to the left or right."""
+
+    def parameters(self, level, noise, height, width):
+        zero = tf.zeros_like(level)
+        shift = _shift(level, noise, width) + HALF
+        return operation.pack(zero + ONE, zero, shift, zero, zero + ONE, zero + HALF)
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class TranslateY(_Affine):
+    """Images moved along y by 0 to 150/331 of their height, up or down."""
+
+    def parameters(self, level, noise, height, width):
+        zero = tf.zeros_like(level)
+        shift = _shift(level, noise, height) + HALF
+        return operation.pack(zero + ONE, zero, zero + HALF, zero, zero + ONE, shift)
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class Rotate(_Affine):
+    """Images turned about their centre by -30 to 30 degrees, counter-clockwise."""
+
+    _angles = [
+        -math.radians(degrees)
+        for degrees in np.linspace(-MAX_DEGREES, MAX_DEGREES, operation.NUM_LEVELS)
+    ]
+    # Pillow rounds to fifteen places before it goes on.
+    _cosines = np.array([round(math.cos(angle), 15) for angle in _angles])
+    _sines = np.array([round(math.sin(angle), 15) for angle in _angles])
+
+    def parameters(self, level, noise, height, width):
+        a, b = _fixed(self._cosines), _fixed(self._sines)
+        d, e = _fixed(-self._sines), a
+        a, b, d, e = (tf.gather(table, level) for table in (a, b, d, e))
+        c, f = self._offsets(height, width)
+        return operation.pack(a, b, tf.gather(c, level), d, e, tf.gather(f, level))
+
+    def _offsets(self, height, width):
+        """The two offsets for each level, int32 [10], that keep the centre in place."""
+        x, y = tf.cast(width, tf.float64) / 2, tf.cast(height, tf.float64) / 2
+        cosine, sine = self._cosines, self._sines
+        offset_x = cosine * -x + sine * -y + x + 0.5 * cosine + 0.5 * sine
+        offset_y = -sine * -x + cosine * -y + y - 0.5 * sine + 0.5 * cosine
+        return _fixed_tensor(offset_x), _fixed_tensor(offset_y)
+
+
+def _fixed_tensor(number):
+    return tf.cast(tf.floor(number * ONE + 0.5), tf.int32)

@@ -1,0 +1,153 @@
+"""Cutout, MixUp and SamplePairing: part of an image, or a share, is replaced."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+from scipy import special
+from tensorflow import keras
+
+from la_tf.ops import checks, operation
+
+ONE = 1 << 16
+
+CUTOUT_COLOUR = (125, 123, 114)
+CUTOUT_GREY = 123  # that colour's luma
+# 20 of 32 pixels, in ninths: level 9 is the whole of it.
+CUTOUT_NUMERATOR, CUTOUT_DENOMINATOR = 20, 32 * 9
+
+NUM_QUANTILES = 4096
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class Cutout(operation.Operation):
+    """Images with a square of up to 20/32 of the shorter side painted over.
+
+    The square's centre is anywhere in the image, so that part of it may fall outside.
+    """
+
+    def parameters(self, level, noise, height, width):
+        side = tf.minimum(height, width)
+        size = (2 * level * CUTOUT_NUMERATOR * side + CUTOUT_DENOMINATOR) // (
+            2 * CUTOUT_DENOMINATOR
+        )
+        top = operation.below(noise[:, 0], height) - size // 2
+        left = operation.below(noise[:, 1], width) - size // 2
+        return operation.pack(top, top + size, left, left + size)
+
+    def transform(self, images, parameters, partners=None):
+        shape = tf.shape(images)
+        top, bottom, left, right = (
+            operation.each_image(parameters, column) for column in range(4)
+        )
+        row = tf.range(shape[1])[:, tf.newaxis, tf.newaxis]
+        column = tf.range(shape[2])[:, tf.newaxis]
+        inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
+        grey = images.shape[-1] == 1
+        fill = tf.constant(CUTOUT_GREY if grey else CUTOUT_COLOUR, tf.uint8)
+        return tf.where(inside, fill, images)
+
+
+def share_of_partner(images, partners, share):
+    """The images mixed with partners: share [B] in 65536ths is the images' own part."""
+    share = tf.reshape(share, [-1, 1, 1, 1])
+    mixed = share * tf.cast(images, tf.int32) + (ONE - share) * tf.cast(
+        partners, tf.int32
+    )
+    return tf.cast(tf.bitwise.right_shift(mixed, 16), tf.uint8)
+
+
+def draw_partners(noise):
+    """For each image the index of another one; itself where it is alone.
+
+    From noise [B, 2] int32 [B], or from noise [B, K, 2] for K views each, [B, K].
+    """
+    count = tf.shape(noise)[0]
+    own = tf.reshape(tf.range(count), [-1] + [1] * (noise.shape.rank - 2))
+    step = 1 + operation.below(noise[..., 1], tf.maximum(count - 1, 1))
+    return (own + step) % count
+
+
+class _Mixing(operation.Operation):
+    has_level = False
+    needs_partner = True
+
+    def transform(self, images, parameters, partners=None):
+        return share_of_partner(images, partners, parameters[:, 0])
+
+    def _changed(self, pixels, level, noise):
+        shape = tf.shape(pixels)
+        parameters = self.parameters(level, noise, shape[1], shape[2])
+        partners = tf.gather(pixels, draw_partners(noise))
+        return self.transform(pixels, parameters, partners)
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class SamplePairing(_Mixing):
+    """Images averaged with another image of the batch; labels stay as they are."""
+
+    def parameters(self, level, noise, height, width):
+        return operation.pack(tf.fill(tf.shape(level), ONE // 2))
+
+
+@keras.utils.register_keras_serializable(package="la_tf")
+class MixUp(_Mixing):
+    """Images mixed with another image of the batch by a Beta(alpha, alpha) share.
+
+    Labels, where given, are mixed by the same share. With alpha 0 nothing changes.
+    The share is one of 4,096 equally likely quantiles, held as a whole number of
+    65536ths, so that pixels and labels agree to the last bit on every device.
+    """
+
+    def __init__(self, alpha=1.0, **kwargs):
+        super().__init__(**kwargs)
+        if not 0 <= alpha < float("inf"):
+            raise ValueError(f"alpha is {alpha}; give a number from 0 up")
+        self.alpha = alpha
+        self._quantiles = _beta_quantiles(alpha)
+
+    def parameters(self, level, noise, height, width):
+        draw = operation.below(noise[:, 0], NUM_QUANTILES)
+        return operation.pack(tf.gather(self._quantiles, draw))
+
+    def apply(self, images, level, seed, labels=None):
+        """The mixed images, and with labels [B, classes] also the mixed labels."""
+        mixed = super().apply(images, level, seed)
+        if labels is None:
+            return mixed
+        return mixed, self._mixed_labels(tf.convert_to_tensor(labels), level, seed)
+
+    def augment_labels(self, labels, transformations, **unused):
+        return self._mixed_labels(
+            labels, transformations["level"], transformations["seed"]
+        )
+
+    def _mixed_labels(self, labels, level, seed):
+        if labels.shape.rank != 2 or not labels.dtype.is_floating:
+            raise ValueError(
+                "MixUp mixes labels: give floats [batch, classes], one-hot or soft, "
+                f"not {labels.dtype.name} {labels.shape}"
+            )
+        count = tf.shape(labels)[0]
+        noise = operation.draw_noise([count], seed)
+        level = checks.to_levels(level, count)
+        share = self.parameters(level, noise, None, None)[:, 0]
+        return mix_labels(labels, tf.gather(labels, draw_partners(noise)), share)
+
+    def get_config(self):
+        return {**super().get_config(), "alpha": self.alpha}
+
+
+def mix_labels(labels, partners, share):
+    """Labels [B, classes] mixed with their partners' by the images' own share [B]."""
+    share = tf.cast(share, labels.dtype)[:, tf.newaxis] / ONE
+    return share * labels + (1 - share) * partners
+
+
+def _beta_quantiles(alpha):
+    """4,096 equally likely values of Beta(alpha, alpha) in 65536ths, int32."""
+    if alpha == 0:
+        return np.full(NUM_QUANTILES, ONE, np.int32)
+    middles = (np.arange(NUM_QUANTILES) + 0.5) / NUM_QUANTILES
+    quantiles = special.betaincinv(alpha, alpha, middles)
+    return np.round(quantiles * ONE).astype(np.int32)

@@ -1,0 +1,146 @@
+"""The base of all operations: first draw whole numbers, then move pixels by them."""
+
+from __future__ import annotations
+
+import keras_cv
+import tensorflow as tf
+
+from la_tf.ops import checks
+
+NUM_LEVELS = checks.NUM_LEVELS
+NUM_PARAMETERS = 6
+NUM_NOISE = 2
+FILL = 128
+
+
+def draw_noise(shape, seed):
+    """Random numbers int32 [*shape, 2] in 0..2^31-2, the same on every device."""
+    return tf.random.stateless_uniform(
+        tf.concat([shape, [NUM_NOISE]], axis=0),
+        seed,
+        minval=0,
+        maxval=2**31 - 1,
+        dtype=tf.int32,
+        alg="philox",
+    )
+
+
+def below(noise, bound):
+    """Whole numbers 0..bound-1, evenly, from random numbers in 0..2^31-2."""
+    product = tf.cast(noise, tf.int64) * tf.cast(bound, tf.int64)
+    return tf.cast(tf.bitwise.right_shift(product, tf.constant(31, tf.int64)), tf.int32)
+
+
+class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
+    """An image operation whose result is Pillow's, for a batch with a level per image.
+
+    Called as a layer it draws a level, and whatever else is random, for each image.
+    `apply` does the same with given levels and a given seed, and keeps no state.
+
+    Work is in two parts. `parameters` turns levels and random numbers into six whole
+    numbers an image; it is cheap. `transform` moves the pixels by them in integer
+    arithmetic alone, so that every device and compiler gives the same bytes.
+
+    Args:
+        level: 0..9 for all images, or None to draw a level for each image.
+        seed: whole number for the layer's own random numbers, or None.
+    """
+
+    has_level = True
+    needs_partner = False
+
+    def __init__(self, level=None, seed=None, **kwargs):
+        # Whole numbers up to 255 and labels must survive a mixed-precision policy.
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        if level is not None and level not in range(NUM_LEVELS):
+            raise ValueError(f"level is {level!r}; give 0 to 9, or None to draw it")
+        self.level = level
+        self.seed = seed
+        if seed is not None:  # the base class takes 0 for no seed
+            self._random_generator = tf.random.Generator.from_seed(seed)
+
+    def parameters(self, level, noise, height, width):
+        """Six whole numbers an image, int32 [B, 6], that `transform` understands.
+
+        Args:
+            level: int32 [B], 0..9.
+            noise: int32 [B, 2], random numbers from `draw_noise`.
+            height, width: of the images; numbers or scalar tensors.
+        """
+        raise NotImplementedError
+
+    def transform(self, images, parameters, partners=None):
+        """The changed images, uint8 [B, H, W, C].
+
+        Args:
+            images: uint8 [B, H, W, C].
+            parameters: int32 [B, 6] from `parameters`.
+            partners: uint8 [B, H, W, C], the images to mix with where one is needed.
+        """
+        raise NotImplementedError
+
+    def apply(self, images, level, seed):
+        """The changed images, in the type they came in; the same seed, the same images.
+
+        Args:
+            images: uint8 or float [B, H, W, C] in 0..255, C 1 or 3.
+            level: whole numbers 0..9, [B] or one for all.
+            seed: two whole numbers, as for `tf.random.stateless_uniform`.
+        """
+        images = tf.convert_to_tensor(images)
+        pixels = checks.to_bytes(images)
+        shape = tf.shape(pixels)
+        level = checks.to_levels(level, shape[0])
+        noise = draw_noise(shape[:1], seed)
+        changed = self._changed(pixels, level, noise)
+        return tf.cast(changed, images.dtype)
+
+    def _changed(self, pixels, level, noise):
+        """The changed pixels; operations that mix images give partners here."""
+        shape = tf.shape(pixels)
+        return self.transform(pixels, self.parameters(level, noise, shape[1], shape[2]))
+
+    # What keras-cv calls: a draw for the batch, then its use on images and labels.
+
+    def get_random_transformation_batch(self, batch_size, **unused):
+        seeds = tf.transpose(self._random_generator.make_seeds(2))
+        if self.level is None:
+            level = below(draw_noise([batch_size], seeds[0])[:, 0], NUM_LEVELS)
+        else:
+            level = tf.fill([batch_size], self.level)
+        return {"level": level, "seed": seeds[1]}
+
+    def augment_images(self, images, transformations, **unused):
+        return self.apply(images, transformations["level"], transformations["seed"])
+
+    def augment_labels(self, labels, transformations, **unused):
+        return labels
+
+    def _ensure_inputs_are_compute_dtype(self, inputs):
+        """The inputs as tensors; images keep their type, labels become floats."""
+        if not isinstance(inputs, dict):
+            return tf.convert_to_tensor(inputs)
+        inputs = {key: tf.convert_to_tensor(value) for key, value in inputs.items()}
+        for key in ("labels", "targets"):
+            if key in inputs:
+                inputs[key] = tf.cast(inputs[key], self.compute_dtype)
+        return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "level": self.level, "seed": self.seed}
+
+
+def pack(*columns):
+    """Up to six int32 [B] columns side by side, filled up with zeros to [B, 6]."""
+    columns = [tf.cast(column, tf.int32) for column in columns]
+    empty = [tf.zeros_like(columns[0])] * (NUM_PARAMETERS - len(columns))
+    return tf.stack(columns + empty, axis=1)
+
+
+def each_image(parameters, column):
+    """One column of the parameters, shaped [B, 1, 1, 1] to meet images."""
+    return parameters[:, column, tf.newaxis, tf.newaxis, tf.newaxis]

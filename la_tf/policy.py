@@ -1,0 +1,157 @@
+"""The policy space: 256 ordered pairs of operations, drawn and applied in batches."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from la_tf import ops
+from la_tf.ops import grouped, mixing, operation
+
+NUM_OPERATIONS = len(ops.OPERATIONS)
+NUM_POLICIES = NUM_OPERATIONS**2
+
+# The operations of each set, by its name; the place in the list is the index.
+TRANSFORMS = {
+    "latentaugment": ops.OPERATIONS,
+    "autoaugment": ops.OPERATIONS[:-1] + ("SamplePairing",),
+}
+
+
+def operations_of(transforms):
+    """The sixteen names of a set of operations, by the set's name."""
+    if transforms not in TRANSFORMS:
+        raise ValueError(f"transforms is {transforms!r}; give one of {[*TRANSFORMS]}")
+    return TRANSFORMS[transforms]
+
+
+def name_of(index, transforms="latentaugment"):
+    """The policy's name, as "ShearX>Invert": first the operation that runs first."""
+    if not 0 <= index < NUM_POLICIES:
+        raise ValueError(f"policy {index} is outside 0..{NUM_POLICIES - 1}")
+    names = operations_of(transforms)
+    first, second = divmod(int(index), NUM_OPERATIONS)
+    return f"{names[first]}>{names[second]}"
+
+
+def index_of(name, transforms="latentaugment"):
+    """The policy's index, `first * 16 + second`, from its name as "ShearX>Invert"."""
+    names = operations_of(transforms)
+    parts = name.split(">")
+    if len(parts) != 2 or not set(parts) <= set(names):
+        raise ValueError(
+            f"{name!r} is no policy; give two of {', '.join(names)} as 'ShearX>Invert'"
+        )
+    return names.index(parts[0]) * NUM_OPERATIONS + names.index(parts[1])
+
+
+def check_num_views(num_views):
+    """The number of views, if there are as many distinct policies."""
+    if not 1 <= num_views <= NUM_POLICIES:
+        raise ValueError(
+            f"num_views is {num_views}; give 1 to {NUM_POLICIES}: "
+            "the views of an image have distinct policies"
+        )
+    return num_views
+
+
+def draw(batch_size, num_views, seed):
+    """Policies int32 [B, K], distinct for each image, and levels int32 [B, K, 2].
+
+    Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
+    """
+    check_num_views(num_views)
+    key_seed, level_seed = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+    keys = operation.draw_noise([batch_size, NUM_POLICIES], key_seed)[..., 0]
+    # The policy's own number in the lowest bits leaves no ties, which devices might
+    # break differently.
+    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + tf.range(NUM_POLICIES)
+    policies = tf.math.top_k(keys, num_views).indices
+    levels = operation.draw_noise([batch_size, num_views], level_seed)
+    return policies, operation.below(levels, operation.NUM_LEVELS)
+
+
+class Policies:
+    """Applies policies to views: the sixteen layers and how they are run.
+
+    Args:
+        transforms: the set of operations, a key of `TRANSFORMS`.
+        mixup_alpha: of MixUp's Beta distribution.
+    """
+
+    def __init__(self, transforms="latentaugment", mixup_alpha=1.0):
+        self.names = operations_of(transforms)
+        self.layers = [
+            ops.make(name, alpha=mixup_alpha) if name == "MixUp" else ops.make(name)
+            for name in self.names
+        ]
+
+    def apply(self, views, labels, policies, levels, seed):
+        """Views and labels after the first and then the second operation of each policy.
+
+        MixUp and SamplePairing mix a view with another image's view of the same number
+        k, as it was before any operation.
+
+        Args:
+            views: uint8 [B, K, H, W, C].
+            labels: float32 [B, K, classes].
+            policies, levels: from `draw`.
+            seed: two whole numbers for signs, places, shares and partners.
+        """
+        base = _flat(views)
+        work = self._plan(policies, levels, seed, tf.shape(base))
+        changed, mixed = base, _flat(labels)
+        for stage in work:
+            changed = grouped.run(self.layers, changed, base, stage)
+            mixed = self._mix_labels(mixed, _flat(labels), stage)
+        return _like(changed, views), _like(mixed, labels)
+
+    def _plan(self, policies, levels, seed, shape):
+        """The `Stage` of the first and of the second operations."""
+        indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
+        indices = tf.reshape(tf.stack(indices), [2, -1])
+        levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
+        seeds = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+        stages = []
+        for index, level, stage_seed in zip(
+            tf.unstack(indices), tf.unstack(levels), seeds
+        ):
+            noise = operation.draw_noise(tf.shape(policies), stage_seed)
+            partners = _flat_partners(noise)
+            noise = tf.reshape(noise, [-1, operation.NUM_NOISE])
+            parameters = self._parameters(index, level, noise, shape)
+            stages.append(grouped.Stage(index, parameters, partners))
+        return stages
+
+    def _parameters(self, index, level, noise, shape):
+        """Each view's parameters, int32 [N, 6], from the layer it goes to."""
+        # Sixteen times too many are made, and still that is the cheapest way: they are
+        # few numbers, and grouping them would take more steps than making them.
+        choices = [
+            layer.parameters(level, noise, shape[1], shape[2]) for layer in self.layers
+        ]
+        return tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
+
+    def _mix_labels(self, labels, first, stage):
+        if self.names[-1] != "MixUp":
+            return labels
+        is_mixup = stage.index == NUM_OPERATIONS - 1
+        share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
+        return mixing.mix_labels(labels, tf.gather(first, stage.partners), share)
+
+
+def _flat(tensor):
+    """[B, K, ...] as [B K, ...]."""
+    shape = tf.concat([[-1], tf.shape(tensor)[2:]], axis=0)
+    return tf.ensure_shape(tf.reshape(tensor, shape), [None, *tensor.shape[2:]])
+
+
+def _like(flat, tensor):
+    """[B K, ...] as [B, K, ...] again."""
+    return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
+
+
+def _flat_partners(noise):
+    """For each view the place of its partner among all B K views, int32 [B K]."""
+    num_views = tf.shape(noise)[1]
+    images = mixing.draw_partners(noise)
+    return tf.reshape(images * num_views + tf.range(num_views), [-1])

@@ -35,7 +35,7 @@ class PaddedConvolution(keras.layers.Conv2D):
 
     def call(self, inputs):
         margins = [[0, 0], *self._margins(), [0, 0]]
-        return tf.nn.conv2d(inputs, self.kernel, self.strides, margins)
+        return tf.nn.conv2d(tf.pad(inputs, margins), self.kernel, self.strides, "VALID")
 
     def compute_output_shape(self, input_shape):
         batch, height, width, channels = tf.TensorShape(input_shape).as_list()

@@ -1,0 +1,303 @@
+"""LatentAugment: a Keras model that trains any classifier on K views of each image."""
+
+from __future__ import annotations
+
+import functools
+
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf import em
+from la_tf.prior import PolicyMovingAverage, PolicyPrior
+from la_tf.steps import batch as batches
+from la_tf.steps import economy, health, passes, update
+from la_tf.steps.statistics import Statistics
+
+E_STEPS = ("shared", "separate")
+
+
+class LatentAugment(keras.Model):
+    """Trains a classifier by the E-step and M-step of the paper's eq. 2 to 5.
+
+    `fit` takes batches of K views of each image, as `la_tf.make_views` makes them;
+    `evaluate` and `predict` take plain images, with integer or one-hot labels. The
+    trained network is `classifier`, the policies' probabilities are
+    `prior.probabilities`.
+
+    Args:
+      classifier: a Keras model that gives logits.
+      num_policies: S, how many policies there are.
+      sigma: σ of eq. 3; 0 and inf are the exact limits.
+      weight_decay: coupled L2: weight_decay · w is added to the gradient of every
+        trainable weight w, after clipping.
+      prior: "moving", "fixed" or "corrected", see `la_tf.prior.PolicyPrior`.
+      prior_window: how many steps the moving average holds.
+      initial_prior: the probabilities to start from, or uniform for None.
+      ubs_select: trains on so many of an image's hardest views with equal weights, in
+        the place of eq. 3.
+      e_step: "shared" weighs the views by the pass that trains them; "separate" by a
+        pass of its own over the views before the final Cutout or CutMix, which the
+        batch must then hold too.
+      view_chunk: passes so many of an image's views at once, to save memory.
+      backward_views: trains on so many of an image's views, drawn in proportion to
+        their weights, to save time.
+      clip_norm: the largest global norm of the gradient, or None.
+      seed: of the networks' noise and of `backward_views`.
+      augment: a callable that makes a training batch from the parts of a dataset's
+        element at the head of the step, on the device that trains.
+      on_nonfinite: what a step whose loss or gradient is not finite does, other than
+        to leave weights, optimizer, statistics and prior as they were: "stop" ends
+        `fit` with a `NonFiniteError`, "skip" counts it in the log `skipped_steps`.
+    """
+
+    def __init__(
+        self,
+        classifier,
+        num_policies=256,
+        sigma=1.0,
+        *,
+        weight_decay=0.0,
+        prior="moving",
+        prior_window=10,
+        initial_prior=None,
+        ubs_select=None,
+        e_step="shared",
+        view_chunk=None,
+        backward_views=None,
+        clip_norm=None,
+        seed=0,
+        augment=None,
+        on_nonfinite="stop",
+    ):
+        # The classifier's type decides whether the loss is scaled; pixels stay exact.
+        super().__init__(dtype=classifier.dtype_policy, autocast=False)
+        _check(sigma, weight_decay, e_step, clip_norm)
+        _check_counts(
+            ubs_select=ubs_select, view_chunk=view_chunk, backward_views=backward_views
+        )
+        self.classifier = classifier
+        self.prior = PolicyPrior(num_policies, prior, prior_window, initial_prior)
+        self.health = health.Health(on_nonfinite, num_policies)
+        self._sigma = float(sigma)
+        self._weight_decay = weight_decay
+        self._ubs_select = ubs_select
+        self._separate = e_step == "separate"
+        self._view_chunk = view_chunk
+        self._backward_views = backward_views
+        self._clip_norm = clip_norm
+        self._seed = seed
+        self._augment = augment
+        self._loss = keras.metrics.Mean("loss")
+        self._expected_loss = keras.metrics.Mean("expected_loss")
+        self._accuracy = keras.metrics.Mean("accuracy")
+        self._weight_entropy = keras.metrics.Mean("weight_entropy")
+        self._top_5_accuracy = keras.metrics.Mean("top_5_accuracy")
+
+    def call(self, inputs, training=None):
+        """The classifier's logits."""
+        return self.classifier(inputs, training=training)
+
+    def compile(
+        self, optimizer, jit_compile=None, run_eagerly=None, steps_per_execution=1
+    ):
+        """Sets the optimizer and how the step is run; loss and metrics are built in.
+
+        Args:
+          optimizer: any Keras optimizer or its name. Leave its own `weight_decay` out
+            for the paper's coupled one.
+          jit_compile: compiles the step by XLA; not under a strategy.
+          run_eagerly: runs the step without a graph, to debug it.
+          steps_per_execution: 1. It is here to say why no other number will do.
+        """
+        if steps_per_execution != 1:
+            raise ValueError(
+                f"steps_per_execution is {steps_per_execution}, but the prior moves "
+                "after each step and Keras calls back only once per execution: leave "
+                "it at 1."
+            )
+        strategies = (
+            tf.distribute.MirroredStrategy,
+            tf.distribute.MultiWorkerMirroredStrategy,
+        )
+        if jit_compile and isinstance(self.distribute_strategy, strategies):
+            raise ValueError(
+                "TensorFlow cannot compile a step by XLA under "
+                f"{type(self.distribute_strategy).__name__}: leave out jit_compile or "
+                "the strategy."
+            )
+        super().compile(optimizer, jit_compile=jit_compile, run_eagerly=run_eagerly)
+
+    def fit(self, *args, callbacks=None, **kwargs):
+        """Trains as `keras.Model.fit` does; the two callbacks it needs come first.
+
+        `PolicyMovingAverage` and `StopOnNonFinite` are added where they are missing,
+        and run before all others, which thus see a step's final state.
+        """
+        callbacks = tf.nest.flatten(callbacks) if callbacks else []
+        needed = PolicyMovingAverage, health.StopOnNonFinite
+        ours = [callback for callback in callbacks if isinstance(callback, needed)]
+        ours += [
+            kind()
+            for kind in needed
+            if not any(isinstance(callback, kind) for callback in ours)
+        ]
+        others = [callback for callback in callbacks if callback not in ours]
+        return super().fit(*args, callbacks=ours + others, **kwargs)
+
+    def train_step(self, data):
+        """The logs of one iteration."""
+        # The K views of each image, and the prior as it was before this step.
+        batch = batches.unpack(data, self._augment, self._separate)
+        prior = self.prior.of(batch.policies)
+        weigh = functools.partial(self._weigh, prior)
+        forward, statistics, draw_seed = self._begin(batch)
+
+        # E-step, eq. 2 and 3, where the pass that trains does not see all views.
+        views, weighed = batch.views, None
+        if self._weighs_first(batch):
+            parts = passes.in_chunks(batch.early or views, self._view_chunk)
+            weighed = passes.without_gradient(forward, parts, weigh, statistics)
+            views = self._to_train(views, weighed.weights, draw_seed)
+
+        # The weighted loss of eq. 4 and its gradient; else the E-step is part of it.
+        parts = passes.in_chunks(views, self._view_chunk)
+        trained = passes.with_gradient(
+            forward, parts, weigh, statistics, self.optimizer
+        )
+        weighed = weighed or trained.weighed
+
+        # M-step, eq. 5: new parameters, if the step is sound in all replicas.
+        sound, mass, draws = self._update(batch, weighed, trained)
+        statistics.restore_unless(sound)
+
+        # The policies' weight, which the callback moves into the prior.
+        self.prior.record(tf.where(sound, mass, 0.0), draws)
+        return self._train_logs(batch, weighed, trained, sound)
+
+    def test_step(self, data):
+        """Loss, accuracy and top-5 accuracy of plain images and labels."""
+        images, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
+        logits = tf.cast(self(images, training=False), tf.float32)
+        classes = _classes(labels)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(classes, logits)
+        if labels.shape.rank == 2 and labels.shape[-1] > 1:
+            losses = -em.log_likelihood(logits, labels)
+        top = min(5, logits.shape[-1])
+        self._loss.update_state(losses, weights)
+        self._accuracy.update_state(tf.argmax(logits, -1) == classes, weights)
+        self._top_5_accuracy.update_state(
+            tf.math.in_top_k(classes, logits, top), weights
+        )
+        return _results(self._loss, self._accuracy, self._top_5_accuracy)
+
+    def _begin(self, batch):
+        """The step's `Forward`, the statistics before it, and a seed for draws."""
+        if not self.classifier.built:
+            self.classifier.build([None, *batch.views.images.shape[2:]])
+        context = tf.distribute.get_replica_context()
+        seed = tf.constant([self._seed, 0], tf.int64)
+        for number in (self.optimizer.iterations, context.replica_id_in_sync_group):
+            number = tf.cast(number, tf.int64)
+            seed = tf.random.experimental.stateless_fold_in(seed, number)
+        seeds = tf.random.experimental.stateless_split(seed, 2)
+        total = tf.size(batch.policies)
+        forward = passes.Forward(self.classifier, seeds[0], total)
+        return forward, Statistics(self.classifier), seeds[1]
+
+    def _weighs_first(self, batch):
+        """Whether weights come from a pass of their own, before the one that trains."""
+        views = batch.policies.shape[1]
+        chunked = self._view_chunk is not None and self._view_chunk < views
+        return self._separate or chunked or self._backward_views is not None
+
+    def _weigh(self, prior, log_probability):
+        """The weights [B, K] of the views, without a gradient."""
+        log_probability = tf.stop_gradient(log_probability)
+        if self._ubs_select is not None:
+            log_joint = em.log_of_prior(prior) + log_probability
+            return em.hardest(log_joint, self._ubs_select)
+        h = em.posterior(prior, tf.exp(log_probability))
+        return em.softmin(h, self._sigma)
+
+    def _to_train(self, views, weights, seed):
+        """The views that are trained on, with their weights."""
+        count = self._backward_views
+        if count is None:
+            return views._replace(weights=weights)
+        drawn = views.chosen(economy.draw(weights, count, seed))
+        return drawn._replace(weights=tf.fill(tf.shape(drawn.positions), 1.0 / count))
+
+    def _update(self, batch, weighed, trained):
+        """Whether the step was applied, and the policies' mass and draws in all."""
+        images = tf.cast(tf.shape(batch.policies)[0], tf.float32)
+        policy_sums = functools.partial(
+            em.policy_sums,
+            policies=batch.policies,
+            num_policies=self.prior.num_policies,
+        )
+        sums = (
+            images * trained.loss,
+            policy_sums(weighed.weights),
+            policy_sums(tf.ones_like(weighed.weights)),
+            policy_sums(health.suspects(weighed.log_probability)),
+        )
+        gradients, sums = update.over_replicas(trained.gradients, images, sums)
+        loss, mass, draws, suspects = sums
+        finite = tf.math.is_finite(loss) & update.is_finite(gradients, self.optimizer)
+        sound = self.health.check(finite, self.optimizer.iterations, suspects)
+        variables = self.classifier.trainable_variables
+        gradients = update.clipped(gradients, self._clip_norm)
+        gradients = update.decayed(gradients, variables, self._weight_decay)
+        update.apply_if(sound, self.optimizer, gradients, variables)
+        return sound, mass, draws
+
+    def _train_logs(self, batch, weighed, trained, sound):
+        """The means so far in this epoch, over the sound steps."""
+        log_prior = em.log_of_prior(self.prior.of(batch.policies))
+        images = tf.shape(batch.policies)[0]
+        values = (
+            (self._loss, trained.loss),
+            # Eq. 4 is a sum, whose log π part needs no pass.
+            (
+                self._expected_loss,
+                trained.loss + em.weighted_loss(weighed.weights, log_prior),
+            ),
+            (self._accuracy, tf.reduce_mean(trained.correct)),
+            (self._weight_entropy, tf.reduce_mean(em.entropy(weighed.weights))),
+        )
+        for metric, value in values:
+            counted = tf.where(sound, tf.cast(images, tf.float32), 0.0)
+            metric.update_state(tf.where(counted > 0.0, value, 0.0), counted)
+        logs = _results(*(metric for metric, _ in values))
+        logs["effective_policies"] = self.prior.effective_policies()
+        if self.health.action == "skip":
+            logs["skipped_steps"] = self.health.skipped_steps
+        return logs
+
+
+def _results(*metrics):
+    return {metric.name: metric.result() for metric in metrics}
+
+
+def _classes(labels):
+    """The number of each example's class, int64 [B], from integers or one-hot rows."""
+    if labels.shape.rank == 2 and labels.shape[-1] > 1:
+        return tf.argmax(labels, -1)
+    return tf.cast(tf.reshape(labels, [-1]), tf.int64)
+
+
+def _check(sigma, weight_decay, e_step, clip_norm):
+    if not sigma >= 0.0:
+        raise ValueError(f"sigma is {sigma}; it must be from 0 to inf.")
+    if not weight_decay >= 0.0:
+        raise ValueError(f"weight_decay is {weight_decay}; it must not be negative.")
+    if e_step not in E_STEPS:
+        raise ValueError(f"e_step is {e_step!r}; choose one of {', '.join(E_STEPS)}.")
+    if clip_norm is not None and not clip_norm > 0.0:
+        raise ValueError(f"clip_norm is {clip_norm}; it must be above 0, or None.")
+
+
+def _check_counts(**counts):
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ValueError(f"{name} is {count}; it must be at least 1, or None.")

@@ -1,0 +1,81 @@
+"""The batch that a training step works on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+
+class Views(NamedTuple):
+    """Some of the views of a batch of B images, M for each image."""
+
+    images: Any  # [B, M, ...]
+    labels: Any  # [B, M, classes]
+    positions: Any  # int32 [B, M]: b * K + k, the place among all B * K views.
+    weights: Any = None  # [B, M], where an earlier pass has given them.
+
+    def columns(self, start, stop):
+        """The views `start` to `stop - 1` of each image."""
+        return self._each(lambda field: field[:, start:stop])
+
+    def chosen(self, numbers):
+        """The views [B, N] of each image, by their numbers in it."""
+        return self._each(lambda field: tf.gather(field, numbers, batch_dims=1))
+
+    def _each(self, function):
+        return Views(*(None if field is None else function(field) for field in self))
+
+
+class Batch(NamedTuple):
+    """All views of a batch, and with a separate E-step the early ones too."""
+
+    views: Views
+    policies: Any  # int32 [B, K]
+    early: Any = None  # `Views`
+
+
+def unpack(data, augment=None, separate=False):
+    """The `Batch` of what a dataset gave.
+
+    Args:
+      data: the dataset's element, a training batch or what `augment` makes one from.
+      augment: a callable from the parts of `data` to a training batch, or None.
+      separate: whether the early views must be there.
+    """
+    if augment is not None:
+        data = augment(*data)
+    _check(data, separate)
+    images, labels, policies = data[:3]
+    positions = _positions(policies)
+    early = Views(data[3], data[4], positions) if separate else None
+    return Batch(Views(images, labels, positions), policies, early)
+
+
+def _positions(policies):
+    shape = tf.shape(policies)
+    return tf.reshape(tf.range(shape[0] * shape[1]), shape)
+
+
+def _check(data, separate):
+    expected = 5 if separate else 3
+    if not isinstance(data, (tuple, list)) or len(data) < expected:
+        parts = len(data) if isinstance(data, (tuple, list)) else 1
+        extra = ", early views, early labels" if separate else ""
+        raise ValueError(
+            f"A training batch is (views, labels, policies{extra}), but the dataset "
+            f"gives {parts} part(s): make it with la_tf.make_views."
+        )
+    images, labels, policies = (tf.convert_to_tensor(part) for part in data[:3])
+    ranks = images.shape.rank, labels.shape.rank, policies.shape.rank
+    if ranks[0] < 3 or ranks[1:] != (3, 2):
+        raise ValueError(
+            "A training batch has views [B, K, H, W, C], labels [B, K, classes] and "
+            f"policies [B, K], but the dataset gives {images.shape}, {labels.shape} "
+            f"and {policies.shape}: make it with la_tf.make_views."
+        )
+    if policies.shape[1] is None:
+        raise ValueError(
+            "The number of views of an image must be known when the step is traced: "
+            "give the dataset's elements a static second dimension."
+        )

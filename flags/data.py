@@ -10,7 +10,7 @@ define.choice(
     "dataset",
     TrainConfig.dataset,
     sources.NAMES,
-    "data set: " + ", ".join(sources.NAMES),
+    "cifar10, cifar100, svhn, mnist, folder, npz, ...",
 )
 absl_flags.DEFINE_string("data_dir", None, "where the data set is, or is to be")
 define.integer("image_size", None, 8, 2048, "side in pixels, for --dataset=folder")

@@ -17,7 +17,7 @@ define.choice(
     "augment_on",
     TrainConfig.augment_on,
     ("host", "device"),
-    "make the views in tf.data (host) or in the step (device)",
+    "where views are made: host or device",
 )
 absl_flags.DEFINE_string("data_service", None, "grpc://host:port that makes the views")
 absl_flags.DEFINE_bool("mixed_precision", False, "float16 with loss scaling")

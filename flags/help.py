@@ -14,6 +14,7 @@ class _Help(app.HelpFlag):
 
     def __init__(self, page):
         super().__init__()
+        self.allow_override = True
         self._page = page
 
     def parse(self, argument):
@@ -29,6 +30,8 @@ def install(usage, groups):
         usage: the lines above the flags.
         groups: pairs of a heading and the names of the flags below it.
     """
+    # absl defines its own --help once, at the latest when the program starts.
+    app.define_help_flags()
     absl_flags.DEFINE_flag(_Help(lambda: page(usage, groups)), module_name="help")
 
 
@@ -44,5 +47,4 @@ def page(usage, groups):
 def _line(flag):
     name = f"  --{flag.name}".ljust(COLUMN)
     default = "" if flag.default in (None, False) else f" ({flag.default})"
-    text = f"{name} {flag.help}"
-    return text[: WIDTH - len(default)] + default
+    return f"{name} {flag.help}{default}"

@@ -21,6 +21,7 @@ absl_flags.DEFINE_bool("profile", False, "trace ten steps for TensorBoard")
 # absl defines --verbosity itself; -1 is quiet, 0 says what matters, 1 also lets the
 # libraries speak.
 absl_flags.FLAGS.set_default("verbosity", TrainConfig.verbosity)
+absl_flags.FLAGS["verbosity"].help = "-1: quiet; 1: also what the libraries say"
 logging.set_verbosity(logging.WARNING)
 
 NAMES = ("run_dir", "resume", "keep", "checkpoint_minutes", "profile", "verbosity")

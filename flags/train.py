@@ -5,6 +5,7 @@ from absl import flags as absl_flags
 from flags import data, execution, help, method, network, optimisation, run
 from la_tf import methods, recipes
 from la_tf.config import FIELDS, TrainConfig
+from la_tf.data import sources
 from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
@@ -42,6 +43,9 @@ def config_from_flags():
     values["model"] = model
     if not FLAGS["model"].present:
         origins["model"] = "recipe"
+    if origins["preprocessing"] == "recipe" and dataset not in sources.PHOTOGRAPHS:
+        # Arrays of small images have no room for crops of 8 % of their area.
+        values["preprocessing"] = values["preprocessing"].replace("inception", "crop")
     _apply_method(values, origins)
     config = TrainConfig(origins=origins, **values)
     _check_together(config)
@@ -102,6 +106,19 @@ def _check_together(config):
         raise UserError(
             "--jit_compile does not work with --strategy="
             f"{config.strategy} in TensorFlow 2.15; leave one of them out."
+        )
+    if config.strategy == "multiworker" and config.run_dir is None:
+        raise UserError(
+            "--strategy=multiworker needs --run_dir, a folder that all workers share."
+        )
+    if (
+        config.preprocessing == "inception"
+        and config.dataset not in sources.PHOTOGRAPHS
+    ):
+        raise UserError(
+            f"--preprocessing=inception crops photographs ("
+            f"{', '.join(sources.PHOTOGRAPHS)}); for --dataset={config.dataset} use "
+            "--preprocessing=crop."
         )
     if config.data_service and config.augment_on == "device":
         raise UserError(

@@ -8,7 +8,7 @@ import numpy as np
 from tensorflow import keras
 
 import models
-from la_tf import policy, run_folder
+from la_tf import methods, policy, run_folder
 from la_tf.data import sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
@@ -39,7 +39,7 @@ def view_maker(config, source):
     return ViewMaker(
         source.num_classes,
         num_views=config.num_views,
-        operations=config.method != "baseline",
+        operations=methods.get(config.method).operations,
         transforms=config.transforms,
         mixup_alpha=config.mixup_alpha,
         final=config.final,
@@ -89,7 +89,7 @@ def make_model(config, source, augment, schedule):
         prior=config.prior,
         prior_window=config.prior_window,
         initial_prior=read_prior(config.prior_from),
-        ubs_select=config.ubs_select,
+        ubs_select=config.ubs_select if config.method == "ubs" else None,
         e_step=config.e_step,
         view_chunk=config.view_chunk,
         backward_views=config.backward_views,
@@ -118,6 +118,6 @@ def read_prior(path):
             return arrays["prior"][-1]
     except (OSError, ValueError, KeyError, IndexError):
         raise UserError(
-            f"--prior_from={path} is neither a run folder with a finished epoch nor the "
-            "policy.npz of one."
+            f"--prior_from={path} is neither a run folder with a finished epoch nor "
+            "the policy.npz of one."
         ) from None

@@ -124,7 +124,7 @@ class Checkpointer(keras.callbacks.Callback):
         except tf.errors.OpError as error:
             raise UserError(
                 f"a checkpoint cannot be written to {self._manager.directory} "
-                f"({_reason(error)}); the one before stays: make room and pass --resume."
+                f"({_reason(error)}); the one before stays: make room, pass --resume."
             ) from None
         self._saved_at = time.monotonic()
 

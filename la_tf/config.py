@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Mapping, Optional
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,10 +17,10 @@ class TrainConfig:
 
     # Data.
     dataset: str = "digits"
-    data_dir: Optional[str] = None
-    image_size: Optional[int] = None
+    data_dir: str | None = None
+    image_size: int | None = None
     holdout: float = 0.0
-    limit_train: Optional[int] = None
+    limit_train: int | None = None
     skip_bad_images: bool = False
     preprocessing: str = "crop"
     padding: int = 4
@@ -36,16 +36,16 @@ class TrainConfig:
     sigma: float = 1.0
     prior: str = "moving"
     prior_window: int = 10
-    prior_from: Optional[str] = None
+    prior_from: str | None = None
     e_step: str = "shared"
     ubs_select: int = 1
     transforms: str = "latentaugment"
     mixup_alpha: float = 1.0
     final: str = "cutmix"
     cutmix_probability: float = 0.5
-    cutout_size: Optional[int] = None
-    view_chunk: Optional[int] = None
-    backward_views: Optional[int] = None
+    cutout_size: int | None = None
+    view_chunk: int | None = None
+    backward_views: int | None = None
 
     # Optimisation.
     epochs: int = 200
@@ -54,21 +54,21 @@ class TrainConfig:
     weight_decay: float = 2e-4
     momentum: float = 0.9
     warmup_epochs: int = 5
-    clip_norm: Optional[float] = None
+    clip_norm: float | None = None
     on_nonfinite: str = "stop"
 
     # Execution.
     seed: int = 0
     strategy: str = "auto"
-    logical_cpus: Optional[int] = None
+    logical_cpus: int | None = None
     augment_on: str = "host"
-    data_service: Optional[str] = None
+    data_service: str | None = None
     mixed_precision: bool = False
     jit_compile: bool = False
     deterministic: bool = False
 
     # Run folder.
-    run_dir: Optional[str] = None
+    run_dir: str | None = None
     resume: bool = False
     keep: int = 2
     checkpoint_minutes: float = 15.0

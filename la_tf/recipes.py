@@ -7,7 +7,6 @@ LatentAugment (mean of five runs, test accuracy in percent), never a result of o
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Recipe:
     flip: bool = True
     final: str = "cutmix"
     cutmix_probability: float = 0.5
-    cutout_size: Optional[int] = None
-    paper_accuracy: Optional[float] = None
+    cutout_size: int | None = None
+    paper_accuracy: float | None = None
 
     @property
     def title(self):

@@ -18,7 +18,6 @@ COLUMNS = {
     "test_top_5": "val_top_5_accuracy",
     "weight_entropy": "weight_entropy",
     "effective_policies": "effective_policies",
-    "skipped_steps": "skipped_steps",
 }
 
 
@@ -92,6 +91,8 @@ class Recorder(keras.callbacks.Callback):
         images = self._plan.steps_per_epoch * self._plan.batch_size
         row = {"epoch": epoch + 1, "step": step}
         row.update({name: float(logs[key]) for name, key in COLUMNS.items()})
+        # Only a run that skips steps tells how many.
+        row["skipped_steps"] = int(logs.get("skipped_steps", 0))
         row["learning_rate"] = float(self._schedule(step - 1))
         row["seconds"] = round(seconds, 3)
         row["images_per_second"] = round(images / seconds, 1)

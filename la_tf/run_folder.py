@@ -82,12 +82,12 @@ class RunFolder:
         return config
 
     def rows(self):
-        """The rows of metrics.csv, a dictionary of numbers each; an empty cell is None."""
+        """The rows of metrics.csv, each a dictionary of numbers."""
         if not self.metrics_path.exists():
             return []
         with open(self.metrics_path, newline="", encoding="utf-8") as file:
             return [
-                {name: float(cell) if cell else None for name, cell in row.items()}
+                {name: float(cell) for name, cell in row.items()}
                 for row in csv.DictReader(file)
             ]
 

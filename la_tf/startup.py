@@ -1,13 +1,15 @@
 """What must be settled before TensorFlow is imported."""
 
+import contextlib
+import io
 import os
 import warnings
 
 
 def quiet(verbosity=0):
-    """None; sets the environment so that a command's first words are its own.
+    """None; imports TensorFlow and keras-cv, without their chatter.
 
-    Call it before the first import of TensorFlow: the C++ libraries read these
+    Call it before anything else imports TensorFlow: the C++ libraries read these
     variables once. Whatever the user has set stays as it is.
 
     Args:
@@ -24,3 +26,6 @@ def quiet(verbosity=0):
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     warnings.filterwarnings("ignore", module="tensorflow_addons")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
+    with contextlib.redirect_stdout(io.StringIO()):
+        # It announces its backend.
+        import keras_cv  # noqa: F401

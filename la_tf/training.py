@@ -11,7 +11,6 @@ from la_tf import (
     assembly,
     checkpoints,
     interruption,
-    model,
     progress,
     provenance,
     recorder,
@@ -58,7 +57,6 @@ def train_and_evaluate(config, folder):
         )
         first_step = checkpointer.restore() if config.resume else 0
         callbacks = [
-            model.StopOnNonFinite(),
             history,
             *_display(config, plan, history, first_step, folder.writable),
             checkpointer,
@@ -151,5 +149,8 @@ def _summary(config, network, plan, history):
         "best_epoch": best["epoch"],
         "best_chosen_on": "held-out images" if config.holdout else "test images",
         "seconds": round(history.seconds, 1),
-        "parameters": network.classifier.count_params(),
+        "parameters": sum(
+            weight.shape.num_elements()
+            for weight in network.classifier.trainable_weights
+        ),
     }

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLES = pathlib.Path(os.environ.get("LA_TF_SAMPLES", ROOT.parent / "shared" / "data"))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def photographs():
     """Two real photographs, uint8 [427, 640, 3], from scikit-learn's wheel."""
     from sklearn import datasets
@@ -21,7 +21,7 @@ def photographs():
     return np.stack(datasets.load_sample_images().images)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def small_images(count=64, size=32):
     """Small real colour images, uint8 [count, size, size, 3].
 
@@ -42,7 +42,7 @@ def small_images(count=64, size=32):
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def digits(count=64):
     """Real handwritten digits, uint8 [count, 8, 8, 1], and their labels [count]."""
     from sklearn import datasets

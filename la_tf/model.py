@@ -87,6 +87,8 @@ class LatentAugment(keras.Model):
         self._clip_norm = clip_norm
         self._seed = seed
         self._augment = augment
+        # Logs are the same in all replicas; Keras would else add them up.
+        self.distribute_reduction_method = "first"
         self._loss = keras.metrics.Mean("loss")
         self._expected_loss = keras.metrics.Mean("expected_loss")
         self._accuracy = keras.metrics.Mean("accuracy")
@@ -192,6 +194,11 @@ class LatentAugment(keras.Model):
 
     def _begin(self, batch):
         """The step's `Forward`, the statistics before it, and a seed for draws."""
+        _check_views(
+            batch.policies.shape[1],
+            ubs_select=self._ubs_select,
+            backward_views=self._backward_views,
+        )
         if not self.classifier.built:
             self.classifier.build([None, *batch.views.images.shape[2:]])
         context = tf.distribute.get_replica_context()
@@ -301,3 +308,12 @@ def _check_counts(**counts):
     for name, count in counts.items():
         if count is not None and count < 1:
             raise ValueError(f"{name} is {count}; it must be at least 1, or None.")
+
+
+def _check_views(num_views, **counts):
+    for name, count in counts.items():
+        if count is not None and count > num_views:
+            raise ValueError(
+                f"{name} is {count}, but the batch has only {num_views} view(s) of "
+                "each image: lower it, or make more views."
+            )

@@ -1,0 +1,6 @@
+"""LatentAugment itself."""
+
+from la_tf.methods.method import Method
+
+# Policies: K distinct ones an image, drawn uniformly. Weights: eq. 3. The prior: moves.
+METHOD = Method("latent", "LatentAugment: views weighted by how hard they are")

@@ -59,7 +59,8 @@ def download(builder, dataset, manual_dir=None):
     import requests
     import tensorflow_datasets as tfds
 
-    _check_host(builder, dataset)
+    if manual_dir is None:
+        _check_host(builder, dataset)
     config = tfds.download.DownloadConfig(manual_dir=manual_dir, verify_ssl=True)
     try:
         builder.download_and_prepare(download_config=config)
@@ -89,18 +90,21 @@ def _check_host(builder, dataset):
     import requests
 
     if builder.MANUAL_DOWNLOAD_INSTRUCTIONS:
-        return
+        raise UserError(_unavailable(builder, dataset, "is not free to download"))
     url = next(iter(builder.url_infos))
     try:
         requests.head(url, timeout=_SECONDS_TO_ANSWER)
     except requests.exceptions.RequestException as error:
-        host = url.split("/")[2]
-        raise UserError(
-            f"--dataset={dataset} is not prepared in {builder.data_dir_root} and "
-            f"{host} cannot be reached: get it with {prepare_command(dataset)}, name "
-            "the folder that has it with --data_dir, or train on --dataset=digits, "
-            "which needs no download."
-        ) from error
+        problem = f"{url.split('/')[2]} cannot be reached"
+        raise UserError(_unavailable(builder, dataset, problem)) from error
+
+
+def _unavailable(builder, dataset, problem):
+    return (
+        f"--dataset={dataset} is not prepared in {builder.data_dir_root} and {problem}: "
+        f"get it with {prepare_command(dataset)}, name the folder that has it with "
+        "--data_dir, or train on --dataset=digits, which needs no download."
+    )
 
 
 @contextlib.contextmanager

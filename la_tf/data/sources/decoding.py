@@ -16,14 +16,20 @@ def decode(encoded):
 
 
 def central_square(image, side):
-    """uint8 [side, side, 3]: the largest central square of `image`, resized.
+    """uint8 [side, side, 3]: the largest central square of `image`, resized."""
+    return central_part(image, side, side)
+
+
+def central_part(image, height, width):
+    """uint8 [height, width, 3]: the largest central part of that form, resized.
 
     The proportions of what is seen stay as they were.
     """
-    height, width = tf.unstack(tf.shape(image)[:2])
-    shorter = tf.minimum(height, width)
-    top, left = (height - shorter) // 2, (width - shorter) // 2
-    square = image[top : top + shorter, left : left + shorter]
-    pixels = tf.image.resize(square, [side, side], antialias=True)
+    rows, columns = tf.unstack(tf.shape(image)[:2])
+    part_rows = tf.clip_by_value(columns * height // width, 1, rows)
+    part_columns = tf.clip_by_value(rows * width // height, 1, columns)
+    top, left = (rows - part_rows) // 2, (columns - part_columns) // 2
+    part = image[top : top + part_rows, left : left + part_columns]
+    pixels = tf.image.resize(part, [height, width], antialias=True)
     pixels = tf.clip_by_value(tf.round(pixels), 0, 255)
-    return tf.ensure_shape(tf.cast(pixels, tf.uint8), [side, side, 3])
+    return tf.ensure_shape(tf.cast(pixels, tf.uint8), [height, width, 3])

@@ -117,6 +117,9 @@ class Checkpointer(keras.callbacks.Callback):
         return strategies.any_worker(self._model.distribute_strategy, flag)
 
     def _save(self):
+        if self._model.health.failed_step() >= 0:
+            # The run is about to end; the last good checkpoint stays the last.
+            return
         self._step.assign(self.global_step)
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
         try:

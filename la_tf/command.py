@@ -1,5 +1,6 @@
 """How every command starts and how it ends."""
 
+import difflib
 import sys
 
 from absl import app
@@ -29,16 +30,14 @@ def _parse(argv):
     try:
         return absl_flags.FLAGS(argv)
     except absl_flags.UnrecognizedFlagError as error:
-        name = error.flagname
-        hint = f"; did you mean {_options(error.suggestions)}?"
-        ending = hint if error.suggestions else "; --help lists the flags."
-        return fail(f"there is no flag --{name}{ending}")
+        return fail(f"there is no flag --{error.flagname}; {_hint(error.flagname)}")
     except absl_flags.Error as error:
         return fail(str(error))
 
 
-def _options(names):
-    return " or ".join(f"--{name}" for name in names)
+def _hint(name):
+    close = difflib.get_close_matches(name, list(absl_flags.FLAGS), n=1)
+    return f"did you mean --{close[0]}?" if close else "--help lists the flags."
 
 
 def _call(main, argv):

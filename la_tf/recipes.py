@@ -115,7 +115,7 @@ RECIPES = (
         "wrn_16_1",
         0.1,
         2e-4,
-        128,
+        64,
         30,
         padding=2,
         flip=False,

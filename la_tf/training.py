@@ -11,12 +11,18 @@ from la_tf import (
     assembly,
     checkpoints,
     interruption,
+    policy,
     progress,
     provenance,
     recorder,
     strategies,
 )
 from la_tf.data import batches
+from la_tf.steps.health import StopOnNonFinite
+
+# A look makes the host wait for the device. No step after a failed one changes
+# anything, so that it is enough to look now and then.
+_STEPS_BETWEEN_LOOKS = 10
 
 
 def train_and_evaluate(config, folder):
@@ -57,6 +63,7 @@ def train_and_evaluate(config, folder):
         )
         first_step = checkpointer.restore() if config.resume else 0
         callbacks = [
+            StopOnNonFinite(_STEPS_BETWEEN_LOOKS, policy.name_of),
             history,
             *_display(config, plan, history, first_step, folder.writable),
             checkpointer,
@@ -72,6 +79,8 @@ def _set_up(config):
     keras.utils.set_random_seed(config.seed)
     if config.deterministic:
         tf.config.experimental.enable_op_determinism()
+        # keras-cv's layers ask for the global generator; ours never draw from it.
+        tf.random.set_global_generator(tf.random.Generator.from_seed(config.seed))
     name = "mixed_float16" if config.mixed_precision else "float32"
     keras.mixed_precision.set_global_policy(name)
 

@@ -16,13 +16,10 @@ from la_tf.errors import UserError
 
 
 def config(*arguments):
-    with flagsaver.as_parsed(*((_split(argument)) for argument in arguments)):
+    """The TrainConfig of a command line."""
+    with flagsaver.flagsaver():
+        absl_flags.FLAGS(["la_tf.train", *arguments])
         return train_flags.config_from_flags()
-
-
-def _split(argument):
-    name, _, value = argument.partition("=")
-    return name.lstrip("-"), value or "true"
 
 
 def run(*arguments):

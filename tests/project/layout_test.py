@@ -78,8 +78,8 @@ class ImportsTest(absltest.TestCase):
             with self.subTest(path.name):
                 self.assertTrue(is_command or "flags" not in packages(path))
 
-    def test_the_equations_need_tensorflow_alone(self):
-        known = {"__future__", "math", "tensorflow"}
+    def test_the_equations_need_tensorflow_and_numpy_alone(self):
+        known = {"__future__", "math", "numpy", "tensorflow"}
         self.assertLessEqual(packages(helper.ROOT / "la_tf" / "em.py"), known)
 
     def test_tensorflow_addons_stands_in_one_place(self):

@@ -12,12 +12,17 @@ USER_ERROR = 2
 INTERRUPTED = 130
 
 
-def run(main):
+def run(main, subjects=()):
     """Never returns; parses the flags, calls `main()` and exits with its code.
 
     A mistake of the user's ends with one sentence on the error stream and exit code 2.
+
+    Args:
+        main: what the command does.
+        subjects: the words of which the command line must have one besides its flags;
+            `main` is called with it.
     """
-    app.run(lambda argv: _call(main, argv), flags_parser=_parse)
+    app.run(lambda argv: _call(main, argv[1:], subjects), flags_parser=_parse)
 
 
 def fail(sentence):
@@ -40,11 +45,13 @@ def _hint(name):
     return f"did you mean --{close[0]}?" if close else "--help lists the flags."
 
 
-def _call(main, argv):
-    if len(argv) > 1:
-        fail(f"'{argv[1]}' is not a flag; flags are written --name=value.")
+def _call(main, words, subjects):
+    if subjects and (len(words) != 1 or words[0] not in subjects):
+        fail(f"name one of these: {', '.join(subjects)}.")
+    if words and not subjects:
+        fail(f"'{words[0]}' is not a flag; flags are written --name=value.")
     try:
-        return main()
+        return main(*words)
     except errors.UserError as error:
         return fail(str(error))
     except KeyboardInterrupt:

@@ -25,3 +25,13 @@ absl_flags.FLAGS["verbosity"].help = "-1: quiet; 1: also what the libraries say"
 logging.set_verbosity(logging.WARNING)
 
 NAMES = ("run_dir", "resume", "keep", "checkpoint_minutes", "profile", "verbosity")
+
+
+def verbosity():
+    """The --verbosity that the user chose, or its default.
+
+    `FLAGS.verbosity` itself is -1 when the user says nothing: absl keeps the level of
+    its own logging there.
+    """
+    flag = absl_flags.FLAGS["verbosity"]
+    return flag.value if flag.present else TrainConfig.verbosity

@@ -1,0 +1,112 @@
+"""A trained classifier as TensorFlow Serving wants it: signatures and nothing else."""
+
+from __future__ import annotations
+
+import functools
+
+import tensorflow as tf
+
+from la_tf.data import inception
+from la_tf.data.sources import decoding
+
+# Pillow's luma in 65536ths; they add up to one, so grey stays exactly as it is.
+_LUMA = (19595, 38470, 7471)
+
+
+class Server(tf.Module):
+    """Answers for images: probabilities, the most likely label, and its name.
+
+    A loaded SavedModel of it is called with uint8 or float images, `[batch, height,
+    width, channels]` in 0..255; `from_bytes` takes encoded ones and `logits` gives
+    what the classifier gives.
+
+    Args:
+      classifier: the Keras model, from raw pixels to logits.
+      class_names: the classes' names in the order of the logits.
+      class_names_file: a text file of them, a line each; it travels as an asset.
+      prepare: a function from an encoded image to the classifier's uint8 pixels.
+    """
+
+    def __init__(self, classifier, class_names, class_names_file, prepare):
+        super().__init__(name="server")
+        # Behind a partial: of a Keras model among the attributes, every layer would be
+        # saved with functions of its own, for training too.
+        self._classify = functools.partial(classifier, training=False)
+        self._prepare = prepare
+        self._class_names = tuple(class_names)
+        self._images = tf.TensorSpec(classifier.input_shape, tf.uint8, "images")
+        self.weights = classifier.variables
+        self.class_names_file = tf.saved_model.Asset(str(class_names_file))
+
+    @tf.function
+    def logits(self, images):
+        """The classifier's float32 logits."""
+        return self._classify(images)
+
+    @tf.function
+    def __call__(self, images):
+        """The answers for images."""
+        logits = self._classify(images)
+        label = tf.argmax(logits, axis=-1, output_type=tf.int32)
+        return {
+            "probabilities": tf.nn.softmax(logits),
+            "label": label,
+            "name": tf.gather(tf.constant(self._class_names), label),
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "image_bytes")])
+    def from_bytes(self, image_bytes):
+        """The answers for encoded images, JPEG, PNG, BMP or GIF, of any size."""
+        # The files differ in size, so each is decoded and cropped on its own.
+        pixels = tf.map_fn(
+            self._prepare,
+            image_bytes,
+            fn_output_signature=tf.TensorSpec(self._images.shape[1:], tf.uint8),
+        )
+        return self(pixels)
+
+    def signatures(self):
+        """What is served, by name."""
+        images = self._images
+        floats = tf.TensorSpec(images.shape, tf.float32, images.name)
+        for spec in (images, floats):
+            self.logits.get_concrete_function(spec)
+        return {
+            "serving_default": self.__call__.get_concrete_function(images),
+            "serve_float": self.__call__.get_concrete_function(floats),
+            "serve_bytes": self.from_bytes.get_concrete_function(),
+        }
+
+    def warmup_requests(self):
+        """A request for each signature: pairs of its name and its inputs."""
+        images = tf.fill([1, *self._images.shape[1:]], tf.constant(128, tf.uint8))
+        encoded = tf.io.encode_png(images[0])[tf.newaxis]
+        return (
+            ("serving_default", {"images": images.numpy()}),
+            ("serve_float", {"images": tf.cast(images, tf.float32).numpy()}),
+            ("serve_bytes", {"image_bytes": encoded.numpy()}),
+        )
+
+
+def preparation(preprocessing, image_shape):
+    """The function from an encoded image to uint8 pixels as test images have them.
+
+    Args:
+      preprocessing: of the run, as `TrainConfig` has it.
+      image_shape: height, width and channels.
+    """
+    height, width, channels = image_shape
+    if preprocessing == "inception":
+        return lambda encoded: inception.evaluation_image(encoded, height)
+
+    def prepare(encoded):
+        image = decoding.central_part(decoding.decode(encoded), height, width)
+        return _grey(image) if channels == 1 else image
+
+    return prepare
+
+
+def _grey(image):
+    weighted = tf.cast(image, tf.int32) * tf.constant(_LUMA)
+    luma = tf.reduce_sum(weighted, axis=-1, keepdims=True) + (1 << 15)
+    return tf.cast(tf.bitwise.right_shift(luma, 16), tf.uint8)

@@ -129,9 +129,10 @@ class ViewStrip:
 
     Args:
         pictures: uint8 [rows, columns, H, W, C].
+        lines: room under each picture.
     """
 
-    def __init__(self, pictures, lines=2):
+    def __init__(self, pictures, lines):
         rows, columns = pictures.shape[:2]
         with style():
             self.figure = new_figure(1.25 * columns, (1.15 + 0.14 * lines) * rows)

@@ -1,0 +1,96 @@
+"""A few real images of a run's data with their views, and how the run weighs them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from la_tf import em
+from la_tf.data import batches
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Examples:
+    """B images with K views each.
+
+    Attributes:
+        images: uint8 [B, H, W, C], before everything; of photographs the first crop.
+        labels: int [B].
+        views: uint8 [B, K, H, W, C], as training sees them.
+        policies: int [B, K].
+        weighed_views, weighed_labels: what the weights come from: the views, or with a
+            separate E-step those before the final Cutout or CutMix.
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+    views: np.ndarray
+    policies: np.ndarray
+    weighed_views: np.ndarray
+    weighed_labels: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Weights:
+    """What the network makes of the views: each float [B, K].
+
+    Attributes:
+        likelihood: P, the probability of the view's label.
+        posterior: h of eq. 2.
+        weights: h̃ of eq. 3, the views' weights in the loss.
+    """
+
+    likelihood: np.ndarray
+    posterior: np.ndarray
+    weights: np.ndarray
+
+
+def draw(source, maker, seed, count):
+    """`count` Examples of the training images; the same seed, the same examples."""
+    count = min(count, source.train.size)
+    plan = batches.Plan(seed, count, 1, source.train.size // count)
+    dataset = batches.training(
+        source.train, maker, plan, image_size=source.image_shape[0], on_device=True
+    )
+    images, labels, seeds = next(iter(dataset))
+    batch = batches.view_function(source.train, maker)(images, labels, seeds)
+    views, _, policies = batch[:3]
+    weighed_views, weighed_labels = batch[3:] or batch[:2]
+    if images.shape.rank == 5:
+        images = images[:, 0]
+    return Examples(
+        images.numpy(),
+        labels.numpy(),
+        views.numpy(),
+        policies.numpy(),
+        weighed_views.numpy(),
+        weighed_labels.numpy(),
+    )
+
+
+def weigh(examples, classifier, prior, sigma, ubs_select=None):
+    """The Weights that a network and a prior give to the views.
+
+    The network runs as in evaluation: with so few images a batch's own statistics say
+    little, and nothing of the network may change.
+
+    Args:
+        examples: the Examples.
+        classifier: gives logits.
+        prior: [policies].
+        sigma: of eq. 3.
+        ubs_select: weighs so many of the hardest views alike, in the place of eq. 3.
+    """
+    views, labels = examples.weighed_views, examples.weighed_labels
+    flat = np.reshape(views, [-1, *views.shape[2:]])
+    logits = tf.reshape(classifier(flat, training=False), labels.shape)
+    log_probability = em.log_probability(logits, labels)
+    prior = tf.gather(tf.convert_to_tensor(prior), examples.policies)
+    posterior = em.posterior(prior, tf.exp(log_probability))
+    if ubs_select is None:
+        weights = em.softmin(posterior, sigma)
+    else:
+        weights = em.hardest(em.log_of_prior(prior) + log_probability, ubs_select)
+    return Weights(tf.exp(log_probability).numpy(), posterior.numpy(), weights.numpy())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from la_tf.data import draws
+
 
 def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
     """`num_views` views `[B, K, H, W, C]` of each image, in the images' own dtype.
@@ -44,9 +46,9 @@ def _check(images, num_views, padding):
 def _draw(batch, num_views, seed, padding, flip):
     """The crops' top rows, left columns and mirror bits, each int32 `[B, K]`."""
     limits = [2 * padding + 1, 2 * padding + 1, 2 if flip else 1]
-    seeds = tf.unstack(tf.random.split(seed, len(limits)))
+    seeds = draws.split(seed, len(limits))
     return [
-        tf.random.stateless_uniform([batch, num_views], one_seed, 0, limit, tf.int32)
+        draws.below([batch, num_views], one_seed, limit)
         for one_seed, limit in zip(seeds, limits)
     ]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from la_tf.data import draws
+
 
 def cutmix(views, labels, seed, probability=0.5):
     """Views and labels, perhaps with a box of each view from another image's view.
@@ -30,7 +32,7 @@ def cutmix(views, labels, seed, probability=0.5):
         raise ValueError(f"probability must lie in 0..1, not {probability}.")
     if not labels.dtype.is_floating:
         raise ValueError(f"labels must be floating point, not {labels.dtype.name}.")
-    coin_seed, box_seed, partner_seed = tf.unstack(tf.random.split(seed, 3))
+    coin_seed, box_seed, partner_seed = draws.split(seed, 3)
 
     def mixed():
         batch, num_views, height, width, _ = tf.unstack(tf.shape(views))
@@ -41,7 +43,7 @@ def cutmix(views, labels, seed, probability=0.5):
         return mixed_views, mixed_labels
 
     # Draws lie in [0, 1), so that 0 never mixes and 1 always does.
-    coin = tf.random.stateless_uniform([], coin_seed) < probability
+    coin = draws.uniform([], coin_seed) < probability
     return tf.cond(coin, mixed, lambda: (views, labels))
 
 
@@ -60,7 +62,7 @@ def cutout(views, seed, size, fill):
     _check_views(views)
     fill = _check_square(views, size, fill)
     batch, num_views, height, width, channels = tf.unstack(tf.shape(views))
-    row_seed, column_seed = tf.unstack(tf.random.split(seed, 2))
+    row_seed, column_seed = draws.split(seed, 2)
     rows = _draw_interval(batch, height, size, row_seed)
     columns = _draw_interval(batch, width, size, column_seed)
     columns = tf.repeat(columns, channels, axis=1)
@@ -78,13 +80,13 @@ def cutout(views, seed, size, fill):
 
 def _draw_box(height, width, seed):
     """A box (top, bottom, left, right) and the share of the area outside it."""
-    share_seed, row_seed, column_seed = tf.unstack(tf.random.split(seed, 3))
+    share_seed, row_seed, column_seed = draws.split(seed, 3)
     # Beta(1, 1) is uniform, and so is 1 - λ.
-    side = tf.sqrt(tf.random.stateless_uniform([], share_seed))
+    side = tf.sqrt(draws.uniform([], share_seed))
 
     def interval(length, seed):
         half = tf.cast(side * tf.cast(length, tf.float32), tf.int32) // 2
-        centre = tf.random.stateless_uniform([], seed, 0, length, tf.int32)
+        centre = draws.below([], seed, length)
         return tf.maximum(centre - half, 0), tf.minimum(centre + half, length)
 
     top, bottom = interval(height, row_seed)
@@ -98,7 +100,7 @@ def _draw_partners(batch, num_views, seed):
 
     A view counts as b * K + k among all the views of the batch.
     """
-    keys = tf.random.stateless_uniform([num_views, batch], seed)
+    keys = draws.uniform([num_views, batch], seed)
     images = tf.transpose(tf.argsort(keys, axis=1))
     return images * num_views + tf.range(num_views)
 
@@ -130,7 +132,7 @@ def _mix_labels(labels, share, partners):
 
 def _draw_interval(batch, length, size, seed):
     """Whether each of `length` places lies in the image's interval, `[B, length]`."""
-    centres = tf.random.stateless_uniform([batch, 1], seed, 0, length, tf.int32)
+    centres = draws.below([batch, 1], seed, length)
     places = tf.range(length) - (centres - size // 2)
     return (places >= 0) & (places < size)
 

@@ -11,6 +11,7 @@ from la_tf import em
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.steps import batch as batches
 from la_tf.steps import economy, health, passes, update
+from la_tf.steps.health import StopOnNonFinite
 from la_tf.steps.statistics import Statistics
 
 E_STEPS = ("shared", "separate")
@@ -136,7 +137,7 @@ class LatentAugment(keras.Model):
         and run before all others, which thus see a step's final state.
         """
         callbacks = tf.nest.flatten(callbacks) if callbacks else []
-        needed = PolicyMovingAverage, health.StopOnNonFinite
+        needed = PolicyMovingAverage, StopOnNonFinite
         ours = [callback for callback in callbacks if isinstance(callback, needed)]
         ours += [
             kind()
@@ -243,14 +244,17 @@ class LatentAugment(keras.Model):
             num_policies=self.prior.num_policies,
         )
         sums = (
-            images * trained.loss,
+            # Finite if the loss and all that the weights come from are.
+            images * trained.loss + tf.reduce_sum(weighed.log_probability),
             policy_sums(weighed.weights),
             policy_sums(tf.ones_like(weighed.weights)),
             policy_sums(health.suspects(weighed.log_probability)),
         )
         gradients, sums = update.over_replicas(trained.gradients, images, sums)
-        loss, mass, draws, suspects = sums
-        finite = tf.math.is_finite(loss) & update.is_finite(gradients, self.optimizer)
+        witness, mass, draws, suspects = sums
+        finite = tf.math.is_finite(witness) & update.is_finite(
+            gradients, self.optimizer
+        )
         sound = self.health.check(finite, self.optimizer.iterations, suspects)
         variables = self.classifier.trainable_variables
         gradients = update.clipped(gradients, self._clip_norm)

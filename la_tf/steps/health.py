@@ -11,7 +11,7 @@ ACTIONS = ("stop", "skip")
 
 
 class NonFiniteError(errors.UserError):
-    """A loss or gradient that was not finite ended the training.
+    """A loss or gradient that was not finite has ended the training.
 
     Attributes:
       step: the number of the step, from 0.
@@ -19,15 +19,16 @@ class NonFiniteError(errors.UserError):
       policies: pairs of a policy's number and how many of the batch's views had it.
     """
 
-    def __init__(self, step, learning_rate, policies):
+    def __init__(self, step, learning_rate, policies, name_of=str):
         self.step = step
         self.learning_rate = learning_rate
         self.policies = policies
         super().__init__(
-            f"The loss or its gradient was not finite at step {step} (learning rate "
-            f"{learning_rate:.6g}); weights and prior are those of the step before. "
-            f"{_named(policies)} Lower --learning_rate, set --clip_norm, or go on "
-            "without such steps by --on_nonfinite=skip."
+            f"The loss or its gradient was not finite at step {step}, at a learning "
+            f"rate of {learning_rate:.6g}; weights and prior are still those of the "
+            f"step before. Policies in question: {_listed(policies, name_of)}. Lower "
+            "learning_rate, set clip_norm, or pass over such steps by "
+            "on_nonfinite=skip."
         )
 
 
@@ -104,14 +105,16 @@ class StopOnNonFinite(keras.callbacks.Callback):
     Args:
       every: looks after so many steps, and at each epoch's end. Looking makes the host
         wait for the step.
+      name_of: gives a policy's name from its number, such as `la_tf.policy.name_of`.
     """
 
-    def __init__(self, every=1):
+    def __init__(self, every=1, name_of=str):
         super().__init__()
         if every < 1:
             raise ValueError(f"every is {every}; it must be at least 1.")
         self._supports_tf_logs = True
         self._every = every
+        self._name_of = name_of
         self._steps = 0
 
     def on_train_begin(self, logs=None):
@@ -133,7 +136,8 @@ class StopOnNonFinite(keras.callbacks.Callback):
         if health.action == "stop" and health.failed_step() >= 0:
             step = health.failed_step()
             rate = _learning_rate(self.model.optimizer, step)
-            raise NonFiniteError(step, rate, health.failed_policies())
+            policies = health.failed_policies()
+            raise NonFiniteError(step, rate, policies, self._name_of)
 
 
 def _learning_rate(optimizer, step):
@@ -145,11 +149,12 @@ def _learning_rate(optimizer, step):
     return float(rate(step) if callable(rate) else rate)
 
 
-def _named(policies, most=8):
-    """A sentence with the policies of the batch, those with the most views first."""
-    shown = ", ".join(f"{policy} ({count})" for policy, count in policies[:most])
-    rest = f" and {len(policies) - most} more" if len(policies) > most else ""
-    return f"Its policies (and their views): {shown}{rest}."
+def _listed(policies, name_of, most=8):
+    """The policies and their numbers of views, those with the most views first."""
+    shown = [f"{name_of(policy)} ({count})" for policy, count in policies[:most]]
+    if len(policies) > most:
+        shown.append(f"and {len(policies) - most} more")
+    return ", ".join(shown)
 
 
 def _variable(value, name):

@@ -1,0 +1,157 @@
+"""Every method trains exactly the loss that its authors wrote down (Theorem 1)."""
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+from tensorflow import keras
+
+from la_tf import methods
+from la_tf.config import TrainConfig
+from la_tf.model import LatentAugment
+
+POLICIES = 16
+
+
+def _classifier():
+    """A small network without BatchNorm, the same every time."""
+    layers = [keras.layers.Dense(6, "tanh"), keras.layers.Dense(5)]
+    for number, layer in enumerate(layers):
+        layer.kernel_initializer = keras.initializers.HeNormal(seed=number)
+    return keras.Sequential([keras.Input([4]), *layers])
+
+
+def _batch(views, seed=0, images=9):
+    generator = np.random.default_rng(seed)
+    labels = np.eye(5)[generator.integers(0, 5, images)]
+    policies = [generator.choice(POLICIES, views, False) for _ in range(images)]
+    return (
+        tf.constant(2 * generator.normal(size=[images, views, 4]), tf.float32),
+        tf.constant(np.repeat(labels[:, None], views, 1), tf.float32),
+        tf.constant(np.array(policies), tf.int32),
+    )
+
+
+def _losses(classifier, batch):
+    """-log P(y | view), [images, views], by Keras' own cross-entropy."""
+    views, labels, _ = batch
+    logits = tf.reshape(classifier(tf.reshape(views, [-1, 4])), labels.shape)
+    return keras.losses.categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def _latent_loss(losses):
+    """Eq. 2 to 4 at a prior that is the same for all, in float64."""
+    likelihood = np.exp(-losses.numpy().astype(np.float64))
+    h = likelihood / likelihood.sum(-1, keepdims=True)
+    weights = np.exp(-h) / np.exp(-h).sum(-1, keepdims=True)
+    return tf.reduce_sum(tf.constant(weights, tf.float32) * losses, -1)
+
+
+def _ubs_loss(losses, select=1):
+    return tf.reduce_mean(tf.sort(losses, direction="DESCENDING")[:, :select], -1)
+
+
+# The loss of an image from the -log P of its views, as each method's paper has it.
+DIRECT_LOSSES = {
+    "latent": _latent_loss,
+    "equal": lambda losses: tf.reduce_mean(losses, -1),
+    "ubs": lambda losses: tf.reduce_max(losses, -1),
+    "baseline": lambda losses: losses[:, 0],
+}
+
+
+def _direct_gradients(batch, loss):
+    classifier = _classifier()
+    with tf.GradientTape() as tape:
+        total = tf.reduce_mean(loss(_losses(classifier, batch)))
+    return tape.gradient(total, classifier.trainable_variables)
+
+
+def _model(name, **options):
+    constants = methods.get(name).constants
+    options.update(
+        {key: constants[key] for key in constants if key in ("sigma", "prior")}
+    )
+    model = LatentAugment(_classifier(), POLICIES, **options)
+    # Plain steps of length 1: the difference of the weights is the gradient.
+    model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
+    return model
+
+
+def _gradients(model, batch):
+    before = model.classifier.get_weights()
+    model.train_step(batch)
+    return [a - b for a, b in zip(before, model.classifier.get_weights())]
+
+
+class MethodsTest(tf.test.TestCase, parameterized.TestCase):
+    def test_every_method_has_its_loss_here(self):
+        self.assertEqual(set(methods.NAMES), set(DIRECT_LOSSES))
+
+    @parameterized.parameters(*methods.NAMES)
+    def test_gradient_is_that_of_the_directly_written_loss(self, name):
+        views = methods.get(name).constants.get("num_views", 6)
+        for seed in range(3):
+            batch = _batch(views, seed)
+            ours = _gradients(_model(name), batch)
+            direct = _direct_gradients(batch, DIRECT_LOSSES[name])
+            for one, other in zip(ours, direct):
+                self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
+
+    @parameterized.parameters(1, 2, 5, 6)
+    def test_ubs_with_several_data_points(self, select):
+        batch = _batch(6)
+        ours = _gradients(_model("ubs", ubs_select=select), batch)
+        direct = _direct_gradients(batch, lambda losses: _ubs_loss(losses, select))
+        for one, other in zip(ours, direct):
+            self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
+
+    def test_all_hardest_views_are_all_views(self):
+        batch = _batch(6)
+        for one, other in zip(
+            _gradients(_model("ubs", ubs_select=6), batch),
+            _gradients(_model("equal"), batch),
+        ):
+            self.assertAllClose(one, other, rtol=1e-6, atol=1e-7)
+
+    @parameterized.parameters(*methods.NAMES)
+    def test_prior_moves_for_latentaugment_alone(self, name):
+        model = _model(name)
+        batch = _batch(methods.get(name).constants.get("num_views", 6))
+        dataset = tf.data.Dataset.from_tensors(batch)
+        model.fit(dataset, verbose=0)
+        uniform = np.full(POLICIES, 1 / POLICIES, np.float32)
+        moved = not np.array_equal(model.prior.probabilities.numpy(), uniform)
+        self.assertEqual(moved, name == "latent")
+
+    @parameterized.parameters(*methods.NAMES)
+    def test_constants_are_fields_of_the_configuration(self, name):
+        method = methods.get(name)
+        self.assertEqual(method.name, name)
+        self.assertTrue(method.summary)
+        dataclasses.replace(TrainConfig(), method=name, **method.constants)
+
+    def test_unknown_name_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "latent, equal, ubs, baseline"):
+            methods.get("latnet")
+
+    def test_names_are_known_without_tensorflow(self):
+        code = (
+            "import sys; from la_tf import methods; print(methods.NAMES, *sys.modules)"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertIn("'baseline'", result.stdout)
+        self.assertNotIn("tensorflow", result.stdout)
+
+
+if __name__ == "__main__":
+    tf.test.main()

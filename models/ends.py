@@ -32,8 +32,6 @@ def entrance(family, input_shape, mean=None, std=None):
 
 def classifier(inputs, features, num_classes, name):
     """The model that averages features over the image and gives float32 logits."""
-    if not isinstance(num_classes, numbers.Integral) or num_classes < 2:
-        raise ValueError(f"num_classes must be 2 or more, not {num_classes!r}.")
     pooled = keras.layers.GlobalAveragePooling2D(dtype="float32", name="pool")(features)
     logits = keras.layers.Dense(
         num_classes,
@@ -46,6 +44,12 @@ def classifier(inputs, features, num_classes, name):
         name="logits",
     )(pooled)
     return keras.Model(inputs, logits, name=name)
+
+
+def check_classes(num_classes):
+    """None for a number of classes that can be told apart; a ValueError if not."""
+    if not isinstance(num_classes, numbers.Integral) or num_classes < 2:
+        raise ValueError(f"num_classes must be 2 or more, not {num_classes!r}.")
 
 
 def _checked_shape(family, input_shape):

@@ -24,6 +24,8 @@ from typing import Any
 
 import tensorflow as tf
 
+_STEPS = 2**24  # float32 holds every multiple of 2^-24 in [0, 1)
+
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
@@ -36,12 +38,15 @@ class Scope:
     def draw(self, salt, batch_size, columns):
         """Uniform numbers in [0, 1), float32 [batch_size, columns], for one layer."""
         total = batch_size if self.total is None else self.total
-        # One algorithm everywhere: left to itself XLA would choose another on a TPU.
+        # Integers of a named algorithm: XLA makes floats of the same bits differently.
         table = tf.random.stateless_uniform(
             [total, columns],
-            tf.random.experimental.stateless_fold_in(self.seed, salt),
+            tf.random.experimental.stateless_fold_in(self.seed, salt, alg="philox"),
+            maxval=_STEPS,
+            dtype=tf.int32,
             alg="philox",
         )
+        table = tf.cast(table, tf.float32) / _STEPS
         if self.positions is not None:
             return tf.gather(table, self.positions)
         return table if self.total is None else table[:batch_size]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import pathlib
 
 from absl import logging
@@ -74,15 +75,17 @@ def download(builder, dataset, manual_dir=None):
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             f"The download of {dataset} to {builder.data_dir} was not finished "
-            f"({reason}); nothing of it is used: run the command again, or get it with "
-            f"{prepare_command(dataset)}."
+            f"({reason}); nothing of it is used: run the command again, or "
+            f"{way_out(dataset)}."
         ) from error
 
 
-def prepare_command(dataset):
-    """The command line, in words, that gets the data set where its host is not."""
-    ways = _WAYS_OUT.get(dataset)
-    return f"python -m la_tf.prepare --dataset={dataset}" + (f" {ways}" if ways else "")
+def way_out(dataset):
+    """How to get the data set where its host cannot be reached, in words."""
+    command = f"python -m la_tf.prepare --dataset={dataset}"
+    if dataset in _WAYS_OUT:
+        return f"get it with {command} {_WAYS_OUT[dataset]}"
+    return f"run {command} where the host can be reached and copy the folder"
 
 
 def _check_host(builder, dataset):
@@ -90,7 +93,7 @@ def _check_host(builder, dataset):
     import requests
 
     if builder.MANUAL_DOWNLOAD_INSTRUCTIONS:
-        raise UserError(_unavailable(builder, dataset, "is not free to download"))
+        raise UserError(_unavailable(builder, dataset, "has to be downloaded by hand"))
     url = next(iter(builder.url_infos))
     try:
         requests.head(url, timeout=_SECONDS_TO_ANSWER)
@@ -101,10 +104,23 @@ def _check_host(builder, dataset):
 
 def _unavailable(builder, dataset, problem):
     return (
-        f"--dataset={dataset} is not prepared in {builder.data_dir_root} and {problem}: "
-        f"get it with {prepare_command(dataset)}, name the folder that has it with "
-        "--data_dir, or train on --dataset=digits, which needs no download."
+        f"--dataset={dataset} is not prepared in {builder.data_dir_root} and "
+        f"{problem}: {way_out(dataset)}, name the folder that has it with --data_dir, "
+        "or train on --dataset=digits, which needs no download."
     )
+
+
+@contextlib.contextmanager
+def without_bars():
+    """Leaves tfds' own progress bars and messages out."""
+    import tensorflow_datasets as tfds
+
+    tfds.display_progress_bar(False)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), _quiet():
+            yield
+    finally:
+        tfds.display_progress_bar(True)
 
 
 @contextlib.contextmanager

@@ -7,9 +7,9 @@ import os
 import pathlib
 
 import numpy as np
-import tqdm
 from absl import logging
 
+from la_tf.data import bars
 from la_tf.errors import UserError
 
 MIXED_SIZES = (
@@ -85,8 +85,7 @@ def _each(function, paths, skip_bad_images, what):
         except (_BadImageError, OSError) as error:
             return None, error
 
-    # `delay`: whoever waits less than two seconds sees no bar.
-    bar = tqdm.tqdm(total=len(paths), desc=what, unit="image", delay=2, leave=False)
+    bar = bars.bar(what, len(paths))
     workers = min(os.cpu_count() or 1, 32)
     with bar, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         try:

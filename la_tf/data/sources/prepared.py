@@ -6,9 +6,8 @@ import dataclasses
 import pathlib
 
 import numpy as np
-import tqdm
 
-from la_tf.data import tfds_store
+from la_tf.data import bars, tfds_store
 from la_tf.data.sources import statistics
 from la_tf.data.sources.base import Arrays, Source
 from la_tf.errors import UserError
@@ -44,6 +43,8 @@ _KNOWN = {
         "oxford_flowers102", "train+validation", "test", *statistics.IMAGENET
     ),
 }
+
+NAMES = tuple(_KNOWN)
 
 
 def tfds_name(name):
@@ -128,9 +129,7 @@ def _arrays(builder, part, shape):
     # Filled in place: SVHN's 604,388 images are 1.9 GB, and there is no room for two.
     images, labels = np.empty((size, *kept), np.uint8), np.empty(size, np.int32)
     done = 0
-    with tqdm.tqdm(
-        total=size, desc=f"Reading {part}", unit="image", delay=2, leave=False
-    ) as bar:
+    with bars.bar(f"Reading {part}", size) as bar:
         for batch, batch_labels in examples.batch(_BATCH).prefetch(2):
             count = len(batch_labels)
             images[done : done + count] = batch

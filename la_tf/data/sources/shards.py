@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 import tensorflow as tf
-import tqdm
 
+from la_tf.data import bars
 from la_tf.data.sources import base, streams
 
 # Files read at once. Their records are mixed, then shuffled a block at a time: some
@@ -167,11 +167,8 @@ def _indexed(paths, lengths):
     measures = files.interleave(
         measured, cycle_length=_GROUP, num_parallel_calls=tf.data.AUTOTUNE
     )
-    bar = tqdm.tqdm(
-        total=int(np.sum(lengths)), desc="Finding classes", unit="image", delay=2
-    )
     rows = []
-    with bar:
+    with bars.bar("Finding classes", int(np.sum(lengths))) as bar:
         for batch in measures.batch(_BLOCK).prefetch(2):
             rows.append(batch.numpy())
             bar.update(len(batch))

@@ -58,8 +58,8 @@ def recipe_note(config):
     if (recipe.dataset, recipe.model) == (config.dataset, config.model):
         return None
     return (
-        f"The paper has no row for {config.dataset} with {config.model}; "
-        f"using the values of {recipe.title}."
+        f"There is no recipe for {config.dataset} with {config.model}; using that of "
+        f"{recipe.title}."
     )
 
 

@@ -100,6 +100,8 @@ def make_model(config, source, augment, schedule):
     )
     optimizer = keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
     model.compile(optimizer, jit_compile=config.jit_compile)
+    # So that a checkpoint finds its momentum at once, and a damaged one is noticed.
+    model.optimizer.build(model.trainable_variables)
     return model
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
+import tempfile
 import time
 
 import tensorflow as tf
@@ -13,6 +15,9 @@ from la_tf.errors import UserError
 
 # Workers ask one another this often whether one of them wants to stop or to save.
 _STEPS_BETWEEN_QUESTIONS = 20
+
+# What TensorFlow raises for a file that is cut short, garbled or of another network.
+_UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, ValueError)
 
 
 class RunStopped(Exception):
@@ -71,7 +76,7 @@ class Checkpointer(keras.callbacks.Callback):
             try:
                 status = self._manager.checkpoint.restore(path)
                 status.assert_existing_objects_matched()
-            except (tf.errors.OpError, ValueError, AssertionError):
+            except _UNREADABLE:
                 continue
             self._take_up()
             return self.global_step
@@ -124,6 +129,9 @@ class Checkpointer(keras.callbacks.Callback):
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
         try:
             self._manager.save(self.global_step)
+        except (tf.errors.UnavailableError, tf.errors.AbortedError):
+            # Not the disk's fault: another worker was lost.
+            raise
         except tf.errors.OpError as error:
             raise UserError(
                 f"a checkpoint cannot be written to {self._manager.directory} "
@@ -152,7 +160,7 @@ def restore_classifier(classifier, path):
     try:
         status = _classifier_checkpoint(classifier).restore(str(path))
         status.expect_partial().assert_existing_objects_matched()
-    except (tf.errors.OpError, ValueError, AssertionError):
+    except _UNREADABLE:
         raise UserError(
             f"the checkpoint {path} is damaged or belongs to another network."
         ) from None
@@ -178,8 +186,8 @@ def _classifier_checkpoint(classifier):
 def _manager(checkpoint, directory, worker, keep):
     # All workers take part in a save, but only the chief's copy is kept.
     if worker:
-        directory = directory / f"worker-{worker}"
-        shutil.rmtree(directory, ignore_errors=True)
+        directory = tempfile.mkdtemp(prefix=f"la_tf-worker-{worker}-")
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return tf.train.CheckpointManager(
         checkpoint, str(directory), max_to_keep=keep, checkpoint_name="step"
     )

@@ -25,7 +25,9 @@ class Recorder(keras.callbacks.Callback):
     """Writes a row of metrics.csv and the prior at the end of every epoch.
 
     `seconds` is the training time of the epoch without its evaluation, over all the
-    processes that worked on it.
+    processes that worked on it. `evaluation_seconds` is the evaluation's, and
+    `saving_seconds` what passed between the epoch before and this one, for checkpoints
+    and pictures.
     """
 
     def __init__(self, folder, plan, schedule):
@@ -37,6 +39,10 @@ class Recorder(keras.callbacks.Callback):
         self._priors = []
         self._started = None
         self._earlier_seconds = 0.0
+        self._test_started = None
+        self._test_seconds = 0.0
+        self._ended = None
+        self._saving_seconds = 0.0
 
     @property
     def last_row(self):
@@ -62,21 +68,24 @@ class Recorder(keras.callbacks.Callback):
 
     def resume(self, finished_epochs, epoch_seconds):
         """None; takes up the rows of the finished epochs and forgets later ones."""
-        self._rows = [
-            {**row, "epoch": int(row["epoch"]), "step": int(row["step"])}
-            for row in self._folder.rows()[:finished_epochs]
-        ]
+        self._rows = self._folder.rows()[:finished_epochs]
         self._priors = list(self._folder.policies()[:finished_epochs])
         self._earlier_seconds = epoch_seconds
 
     def on_epoch_begin(self, epoch, logs=None):
         self._started = time.perf_counter()
+        if self._ended is not None:
+            self._saving_seconds = self._started - self._ended
 
     def on_test_begin(self, logs=None):
         # Inside fit: the epoch's training is over, its evaluation begins.
         if self._started is not None:
             self._earlier_seconds = self.epoch_seconds
             self._started = None
+        self._test_started = time.perf_counter()
+
+    def on_test_end(self, logs=None):
+        self._test_seconds = time.perf_counter() - self._test_started
 
     def on_epoch_end(self, epoch, logs=None):
         seconds, self._earlier_seconds = self.epoch_seconds, 0.0
@@ -85,6 +94,7 @@ class Recorder(keras.callbacks.Callback):
         self._priors.append(self.model.prior.probabilities.numpy())
         self._folder.write_rows(self._rows)
         self._folder.write_policies(self._priors, ops.OPERATIONS)
+        self._ended = time.perf_counter()
 
     def _row(self, epoch, logs, seconds):
         step = (epoch + 1) * self._plan.steps_per_epoch
@@ -96,4 +106,6 @@ class Recorder(keras.callbacks.Callback):
         row["learning_rate"] = float(self._schedule(step - 1))
         row["seconds"] = round(seconds, 3)
         row["images_per_second"] = round(images / seconds, 1)
+        row["evaluation_seconds"] = round(self._test_seconds, 3)
+        row["saving_seconds"] = round(self._saving_seconds, 3)
         return row

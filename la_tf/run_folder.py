@@ -87,7 +87,7 @@ class RunFolder:
             return []
         with open(self.metrics_path, newline="", encoding="utf-8") as file:
             return [
-                {name: float(cell) for name, cell in row.items()}
+                {name: _number(cell) for name, cell in row.items()}
                 for row in csv.DictReader(file)
             ]
 
@@ -175,6 +175,10 @@ def _next_free(config):
     while (pathlib.Path("runs") / f"{stem}-{number}").exists():
         number += 1
     return pathlib.Path("runs") / f"{stem}-{number}"
+
+
+def _number(cell):
+    return int(cell) if cell.isdigit() else float(cell)
 
 
 def _json(value):

@@ -5,6 +5,8 @@ import io
 import os
 import warnings
 
+from absl import logging
+
 
 def quiet(verbosity=0):
     """None; imports TensorFlow and keras-cv, without their chatter.
@@ -24,6 +26,7 @@ def quiet(verbosity=0):
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    logging.set_verbosity(logging.ERROR)
     warnings.filterwarnings("ignore", module="tensorflow_addons")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     with contextlib.redirect_stdout(io.StringIO()):

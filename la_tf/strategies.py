@@ -1,10 +1,8 @@
 """On which devices and machines a run is spread."""
 
-import json
-import os
-
 import tensorflow as tf
 
+from la_tf import cluster
 from la_tf.errors import UserError
 
 
@@ -18,22 +16,15 @@ def make(name, logical_cpus=None):
         name: "auto", "none", "mirrored" or "multiworker".
         logical_cpus: splits the CPU into so many devices, to mirror without GPUs.
     """
+    # Workers must find each other before TensorFlow touches any device.
+    if name == "multiworker" or (name == "auto" and cluster.workers() > 1):
+        return _multiworker()
     if logical_cpus:
         _split_cpu(logical_cpus)
     devices = _devices(logical_cpus)
-    if name == "auto":
-        name = _automatic(devices)
-    if name == "none":
+    if name == "none" or (name == "auto" and len(devices) == 1):
         return tf.distribute.get_strategy()
-    if name == "mirrored":
-        return tf.distribute.MirroredStrategy(devices, _reduction(devices))
-    if _workers() < 2:
-        raise UserError(
-            "--strategy=multiworker needs the environment variable TF_CONFIG with a "
-            "cluster of at least two workers and this one's task; for one machine use "
-            "--strategy=mirrored."
-        )
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    return tf.distribute.MirroredStrategy(devices, _reduction(devices))
 
 
 def worker_index(strategy):
@@ -46,13 +37,17 @@ def worker_index(strategy):
 
 def worker_count(strategy):
     """How many processes train together."""
-    return _workers() if strategy.cluster_resolver is not None else 1
+    return cluster.workers() if strategy.cluster_resolver is not None else 1
 
 
-def _automatic(devices):
-    if _workers() > 1:
-        return "multiworker"
-    return "mirrored" if len(devices) > 1 else "none"
+def _multiworker():
+    if cluster.workers() < 2:
+        raise UserError(
+            "--strategy=multiworker needs the environment variable TF_CONFIG with a "
+            "cluster of at least two workers and this one's task; for one machine use "
+            "--strategy=mirrored."
+        )
+    return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def _devices(logical_cpus):
@@ -83,14 +78,14 @@ def _split_cpu(count):
         ) from None
 
 
-def _workers():
-    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
-    return len(cluster.get("chief", ())) + len(cluster.get("worker", ()))
-
-
 def any_worker(strategy, flag):
     """Whether the flag is set in any of the workers; all must ask at the same step."""
     if worker_count(strategy) == 1:
         return flag
-    count = strategy.run(lambda: tf.constant(int(flag)))
-    return bool(strategy.reduce(tf.distribute.ReduceOp.SUM, count, axis=None) > 0)
+    return bool(_sum_over_replicas(strategy, tf.constant(int(flag))) > 0)
+
+
+@tf.function
+def _sum_over_replicas(strategy, value):
+    copies = strategy.run(tf.identity, [value])
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, copies, axis=None)

@@ -3,7 +3,7 @@
 import sys
 
 from flags import train as train_flags
-from la_tf import command, run_folder, startup
+from la_tf import cluster, command, run_folder, startup
 
 
 def main():
@@ -54,7 +54,7 @@ def closing(summary, folder):
 
 
 def _tell(config, lines):
-    if config.verbosity >= 0:
+    if config.verbosity >= 0 and cluster.is_chief():
         print("\n".join(lines), flush=True)
 
 

@@ -18,6 +18,7 @@ from la_tf import (
     strategies,
 )
 from la_tf.data import batches
+from la_tf.errors import UserError
 from la_tf.steps.health import StopOnNonFinite
 
 # A look makes the host wait for the device. No step after a failed one changes
@@ -36,8 +37,8 @@ def train_and_evaluate(config, folder):
         UserError: the configuration, the data or the folder is at fault.
         checkpoints.RunStopped: the run was asked to stop and has been saved.
     """
-    _set_up(config)
     strategy = strategies.make(config.strategy, config.logical_cpus)
+    _set_up(config)
     folder.writable = strategies.worker_index(strategy) == 0
     source = assembly.load_source(config)
     plan = _plan(config, source, strategy)
@@ -68,8 +69,16 @@ def train_and_evaluate(config, folder):
             *_display(config, plan, history, first_step, folder.writable),
             checkpointer,
         ]
-        for span in _spans(plan, first_step):
-            _fit(network, config, source, plan, maker, span, callbacks)
+        try:
+            for span in _spans(plan, first_step):
+                _fit(network, config, source, plan, maker, span, callbacks)
+        except (tf.errors.UnavailableError, tf.errors.AbortedError):
+            if plan.workers == 1:
+                raise
+            raise UserError(
+                f"another worker was lost after step {checkpointer.global_step}; start "
+                f"all workers again with --run_dir={folder.path} --resume."
+            ) from None
     summary = _summary(config, network, plan, history)
     folder.write_summary(summary)
     return summary

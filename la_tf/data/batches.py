@@ -120,7 +120,13 @@ def evaluation(split, batch_size, image_size=None):
             ),
             tf.data.AUTOTUNE,
         )
-    return examples.batch(batch_size).prefetch(tf.data.AUTOTUNE)
+    # Several workers take turns at the batches, not at files.
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+        tf.data.experimental.AutoShardPolicy.DATA
+    )
+    batches = examples.batch(batch_size).with_options(options)
+    return batches.prefetch(tf.data.AUTOTUNE)
 
 
 def distribute(strategy, dataset):
@@ -131,15 +137,11 @@ def distribute(strategy, dataset):
     """
     if strategy.num_replicas_in_sync == 1:
         return dataset
-    options = tf.data.Options()
-    options.experimental_distribute.auto_shard_policy = tf.data.AutoShardPolicy.OFF
     return strategy.distribute_datasets_from_function(
-        lambda context: _cut(dataset, _local_replicas(context)).with_options(options)
+        lambda context: _cut(
+            dataset, context.num_replicas_in_sync // context.num_input_pipelines
+        )
     )
-
-
-def _local_replicas(context):
-    return context.num_replicas_in_sync // context.num_input_pipelines
 
 
 def _cut(dataset, pieces):

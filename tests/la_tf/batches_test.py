@@ -104,6 +104,18 @@ class InMemoryTest(tf.test.TestCase):
         made = [tuple(part.numpy() for part in maker.from_images(*b)) for b in device]
         self.assert_same_batches(host, made)
 
+    def test_a_data_service_makes_the_same_batches(self):
+        split, maker = digits_split(), full_maker()
+        service = tf.data.experimental.service
+        dispatcher = service.DispatchServer()
+        address = dispatcher.target.split("://")[1]
+        worker = service.WorkerServer(service.WorkerConfig(address))
+        served = batches.training(split, maker, plan(split), service=dispatcher.target)
+        self.assert_same_batches(
+            collect(batches.training(split, maker, plan(split))), collect(served)
+        )
+        del worker
+
     def test_labels_follow_their_images(self):
         split = numbered_images(24)
         for views, labels, _ in collect(

@@ -37,11 +37,10 @@ class Checkpointer(keras.callbacks.Callback):
     leaves the one before in place.
     """
 
-    # No log is read, so none has to be fetched from the device at every step.
-    _supports_tf_logs = True
-
     def __init__(self, model, folder, plan, recorder, stop_request, *, keep, minutes):
         super().__init__()
+        # No log is read, so none has to be fetched from the device at every step.
+        self._supports_tf_logs = True
         self._model = model
         self._plan = plan
         self._recorder = recorder

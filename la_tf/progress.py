@@ -18,15 +18,14 @@ _BAR = "{desc} |{bar:20}| {percentage:3.0f}% {rate_fmt}, {remaining} left"
 class ProgressBar(tfa.callbacks.TQDMProgressBar):
     """One bar over the whole run, with images a second and the time left."""
 
-    # No log is read, so none has to be fetched from the device at every step.
-    _supports_tf_logs = True
-
     def __init__(self, plan, first_step=0):
         super().__init__(
             overall_bar_format=_BAR,
             show_epoch_progress=False,
             leave_overall_progress=False,
         )
+        # No log is read, so none has to be fetched from the device at every step.
+        self._supports_tf_logs = True
         self._plan = plan
         self._first_step = first_step
 

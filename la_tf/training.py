@@ -12,10 +12,12 @@ from la_tf import (
     checkpoints,
     interruption,
     policy,
+    profiling,
     progress,
     provenance,
     recorder,
     strategies,
+    tensorboard,
 )
 from la_tf.data import batches
 from la_tf.errors import UserError
@@ -67,6 +69,8 @@ def train_and_evaluate(config, folder):
             StopOnNonFinite(_STEPS_BETWEEN_LOOKS, policy.name_of),
             history,
             *_display(config, plan, history, first_step, folder.writable),
+            tensorboard.TensorBoard(folder, config, history, source, maker),
+            *_profile(config, folder, plan.total_steps - first_step),
             checkpointer,
         ]
         try:
@@ -152,6 +156,12 @@ def _display(config, plan, history, first_step, chief):
     if sys.stderr.isatty():
         return [progress.ProgressBar(plan, first_step), *lines]
     return lines
+
+
+def _profile(config, folder, steps):
+    if not config.profile or not folder.writable:
+        return []
+    return [profiling.StepProfile(folder, steps)]
 
 
 def _summary(config, network, plan, history):

@@ -110,11 +110,13 @@ def _slider(run, operations, limits):
         markup.tag("output", aria_live="polite"),
         _key(data["colours"], limits),
         markup.tag("p", "Point at a cell, or touch it, to read it.", class_="reading"),
+        markup.tag("p", "Most likely at this epoch:"),
+        markup.tag("ol"),
     )
     return markup.tag(
         "div",
-        _cells(operations),
         controls,
+        _cells(operations),
         markup.tag("script", _json(data), type="application/json"),
         class_="slider",
         hidden=True,

@@ -1,11 +1,14 @@
 "use strict";
 
+const LISTED = 8;
+
 // Shows the prior at the epoch that a slider is set to.
 function connect(box) {
   const data = JSON.parse(box.querySelector("script").textContent);
   const input = box.querySelector("input");
   const output = box.querySelector("output");
   const reading = box.querySelector(".reading");
+  const likeliest = box.querySelector("ol");
   const cells = Array.from(box.querySelectorAll("rect"));
   const side = data.operations.length;
   let pointed = -1;
@@ -16,13 +19,24 @@ function connect(box) {
     return data.colours[Math.round(share * (data.colours.length - 1))];
   }
 
+  function told(index) {
+    const first = data.operations[Math.floor(index / side)];
+    const second = data.operations[index % side];
+    const multiple = data.thousandths[input.value][index] / 1000;
+    return `${first} > ${second}: ${multiple.toFixed(2)} times uniform`;
+  }
+
   function read() {
-    if (pointed < 0) return;
-    const first = data.operations[Math.floor(pointed / side)];
-    const second = data.operations[pointed % side];
-    const multiple = data.thousandths[input.value][pointed] / 1000;
-    reading.textContent =
-      `${first}, then ${second}: ${multiple.toFixed(2)} times uniform`;
+    if (pointed >= 0) reading.textContent = told(pointed);
+  }
+
+  function list(values) {
+    const order = Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
+    likeliest.replaceChildren(...order.slice(0, LISTED).map((index) => {
+      const item = document.createElement("li");
+      item.textContent = told(index);
+      return item;
+    }));
   }
 
   function show() {
@@ -31,9 +45,11 @@ function connect(box) {
     output.textContent =
       `after epoch ${epoch}: ${effective} effective policies of ${cells.length}`;
     input.setAttribute("aria-valuetext", `epoch ${epoch}`);
-    data.thousandths[input.value].forEach((value, index) => {
+    const values = data.thousandths[input.value];
+    values.forEach((value, index) => {
       cells[index].setAttribute("fill", colour(value / 1000));
     });
+    list(values);
     read();
   }
 

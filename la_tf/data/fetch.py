@@ -17,7 +17,9 @@ NPM = {
 }
 DEBIAN = {"fashion_mnist": ("dataset-fashion-mnist", 30_900_652)}
 
-_INSTALLED = {"fashion_mnist": pathlib.Path("/usr/share/datasets/fashion-mnist")}
+# Where the Debian package puts its files, once it is installed below the root.
+_INSTALLED = {"fashion_mnist": "usr/share/datasets/fashion-mnist"}
+_ROOT = pathlib.Path("/")
 
 
 def npm(dataset, work):
@@ -33,8 +35,8 @@ def npm(dataset, work):
 
 def debian(dataset, work):
     """A folder with the data set's Debian package, installed or only unpacked."""
-    if _INSTALLED[dataset].is_dir():
-        return _INSTALLED[dataset]
+    if (_ROOT / _INSTALLED[dataset]).is_dir():
+        return _ROOT / _INSTALLED[dataset]
     package, size = DEBIAN[dataset]
     folder = pathlib.Path(work) / "debian"
     folder.mkdir()
@@ -42,7 +44,7 @@ def debian(dataset, work):
     _download(["apt-get", "download", package], folder, hint, package, size)
     archive = _only(folder, "*.deb", package)
     _run(["dpkg-deb", "-x", archive.name, "."], folder, hint)
-    return folder / _INSTALLED[dataset].relative_to("/")
+    return folder / _INSTALLED[dataset]
 
 
 def _only(folder, pattern, package):

@@ -9,7 +9,6 @@ EXPORT_DIR/2/ ...                          the next export
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import pathlib
@@ -94,7 +93,7 @@ def _new_folder(target):
 
 def _why(target, error):
     """The sentence for a version that could not be written."""
-    if getattr(error, "errno", None) in (errno.EEXIST, errno.ENOTEMPTY):
+    if target.exists():
         return f"{target} was written by somebody else meanwhile; export again."
     reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
     return (

@@ -70,7 +70,7 @@ def from_saved_model(path):
             tuple(training["data"]["image_shape"]),
             {"saved_model": str(folder), "checkpoint": training["checkpoint"]},
         )
-    except (OSError, KeyError, TypeError, ValueError, tf.errors.OpError):
+    except (OSError, LookupError, TypeError, ValueError, tf.errors.OpError):
         raise UserError(
             f"--saved_model={path} is not a whole SavedModel that la_tf.export wrote; "
             "give the folder of a version, such as exported/1."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import tensorflow as tf
@@ -46,11 +47,7 @@ def train_and_evaluate(config, folder):
     plan = _plan(config, source, strategy)
     maker = assembly.view_maker(config, source)
     schedule = assembly.learning_rate(config, plan)
-    views = batches.view_function(source.train, maker)
-    with strategy.scope():
-        network = assembly.make_model(
-            config, source, views if config.augment_on == "device" else None, schedule
-        )
+    network = _network(config, strategy, source, maker, schedule)
     if not config.resume:
         folder.write_record(provenance.record(config, source))
     history = recorder.Recorder(folder, plan, schedule)
@@ -73,16 +70,9 @@ def train_and_evaluate(config, folder):
             *_profile(config, folder, plan.total_steps - first_step),
             checkpointer,
         ]
-        try:
+        with _lost_worker_told(plan, checkpointer, folder):
             for span in _spans(plan, first_step):
                 _fit(network, config, source, plan, maker, span, callbacks)
-        except (tf.errors.UnavailableError, tf.errors.AbortedError):
-            if plan.workers == 1:
-                raise
-            raise UserError(
-                f"another worker was lost after step {checkpointer.global_step}; start "
-                f"all workers again with --run_dir={folder.path} --resume."
-            ) from None
     summary = _summary(config, network, plan, history)
     folder.write_summary(summary)
     return summary
@@ -108,6 +98,28 @@ def _plan(config, source, strategy):
         workers=strategies.worker_count(strategy),
         replicas=strategy.num_replicas_in_sync,
     )
+
+
+def _network(config, strategy, source, maker, schedule):
+    views = batches.view_function(source.train, maker)
+    on_device = config.augment_on == "device"
+    with strategy.scope():
+        return assembly.make_model(
+            config, source, views if on_device else None, schedule
+        )
+
+
+@contextlib.contextmanager
+def _lost_worker_told(plan, checkpointer, folder):
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError):
+        if plan.workers == 1:
+            raise
+        raise UserError(
+            f"another worker was lost after step {checkpointer.global_step}; start all "
+            f"workers again with --run_dir={folder.path} --resume."
+        ) from None
 
 
 def _spans(plan, first_step):

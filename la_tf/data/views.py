@@ -21,7 +21,7 @@ class ViewMaker:
     Args:
         num_classes: of the labels.
         num_views: K, views of each image, with K distinct policies.
-        transforms: "latentaugment", or "autoaugment" for SamplePairing in MixUp's place.
+        transforms: "latentaugment"; "autoaugment" has SamplePairing in MixUp's place.
         mixup_alpha: of MixUp's Beta distribution; 0 leaves images as they are.
         final: "cutmix", "cutout" or "none", after the two operations.
         cutmix_probability: that a batch is cut and mixed.
@@ -31,6 +31,8 @@ class ViewMaker:
         flip: whether half of the views are mirrored.
         operations: False leaves out the policies, which are then given as zeros.
         keep_early: also give the views and labels as they were before the final step.
+        on_host: True for tf.data, where the policies run as one compiled program on the
+            CPU; False for a step on an accelerator or under a distribution strategy.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ViewMaker:
         flip=True,
         operations=True,
         keep_early=False,
+        on_host=True,
     ):
         if num_classes < 1:
             raise ValueError(f"num_classes is {num_classes}; give 1 or more")
@@ -54,7 +57,9 @@ class ViewMaker:
             raise ValueError(f"final is {final!r}; give one of {FINAL_STEPS}")
         self.num_classes = num_classes
         self.num_views = policy.check_num_views(num_views)
-        self.policies = policy.Policies(transforms, mixup_alpha) if operations else None
+        self.policies = None
+        if operations:
+            self.policies = policy.Policies(transforms, mixup_alpha, on_host)
         self.final = final
         self.cutmix_probability = cutmix_probability
         self.cutout_size = cutout_size

@@ -80,6 +80,10 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         """
         raise NotImplementedError
 
+    def transform_one(self, image, parameters, partner=None):
+        """As `transform`, for a batch of one image inside compiled code."""
+        return self.transform(image, parameters, partner)
+
     def apply(self, images, level, seed):
         """The changed images, in the type they came in; the same seed, the same images.
 
@@ -143,4 +147,6 @@ def pack(*columns):
 
 def each_image(parameters, column):
     """One column of the parameters, shaped [B, 1, 1, 1] to meet images."""
-    return parameters[:, column, tf.newaxis, tf.newaxis, tf.newaxis]
+    # Not by new axes in the slice: TensorFlow's graph optimizer replaces a slice of
+    # `pack` by the column itself and loses them.
+    return tf.reshape(parameters[:, column], [-1, 1, 1, 1])

@@ -83,7 +83,7 @@ def _tile(height, width, index=0):
     return np.tile(photograph, reps)[40 : 40 + height, 60 : 60 + width]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _families():
     """Images of many kinds, each entry uint8 [n, H, W, C] with n images."""
     generator = np.random.default_rng(7)
@@ -152,7 +152,7 @@ class ParityTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllEqual(ops.make(name).apply(image, 0, [1, 2]), image)
         self.assertAllEqual(ops.make("Solarize").apply(image, 0, [1, 2]), image)
         self.assertAllEqual(ops.make("Solarize").apply(image, 9, [1, 2]), 255 - image)
-        # 150/331 of 32 pixels is 14.5, so Pillow's floor of the centre moves by 14 or 15.
+        # 150/331 of 32 pixels is 14.5: the floor at the pixel centre moves 14 or 15.
         moved = ops.make("TranslateX").apply(image, 9, [1, 2]).numpy()
         self.assertIn(int(np.sum(np.all(moved == GREY, axis=(0, 1, 3)))), (14, 15))
         self.assertLess(math.fabs(150 / 331 * 32 - 14.5), 0.01)

@@ -1,0 +1,75 @@
+"""Runs a batch of views through their policies in one compiled program.
+
+For the host: XLA compiles the whole of it, and it takes the views one by one through
+both of their operations, so that what is in between never leaves the cache and nothing
+is grouped, padded or put back in order. Two cores work on two batches.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+class Program:
+    """Both operations of every view, as one function that XLA compiles for the CPU.
+
+    It is compiled once for each shape of batch, which takes two or three seconds.
+
+    Args:
+        layers: the operations, in the order of their indices.
+    """
+
+    def __init__(self, layers):
+        self._layers = layers
+        self._run = tf.function(self._each_view, jit_compile=True, autograph=False)
+
+    def run(self, base, stages):
+        """The views, uint8 [N, H, W, C], each after its operations.
+
+        Args:
+            base: uint8 [N, H, W, C], the views, and the partners to mix with.
+            stages: the `Stage`s, in order.
+        """
+        columns = [tf.stack(column, axis=1) for column in zip(*stages)]
+        with tf.device("/CPU:0"):
+            return tf.ensure_shape(self._run(base, *columns), base.shape)
+
+    def _each_view(self, base, index, parameters, partners):
+        count = tf.shape(base)[0]
+
+        def one_view(view, changed):
+            image = _row(base, view)
+
+            def one_stage(stage, image):
+                row = parameters[view, stage][tf.newaxis]
+                partner = partners[view, stage]
+                branches = [
+                    _branch(layer, image, row, base, partner) for layer in self._layers
+                ]
+                return stage + 1, tf.switch_case(index[view, stage], branches)
+
+            # A loop, not two copies of the code: they would take ten times as long to
+            # compile.
+            _, image = tf.while_loop(
+                lambda stage, _: stage < index.shape[1], one_stage, (0, image)
+            )
+            return view + 1, changed.write(view, image[0])
+
+        changed = tf.TensorArray(base.dtype, count, element_shape=base.shape[1:])
+        _, changed = tf.while_loop(lambda view, _: view < count, one_view, (0, changed))
+        return changed.stack()
+
+
+def _branch(layer, image, parameters, base, partner):
+    if layer.needs_partner:
+        return lambda: layer.transform_one(image, parameters, _row(base, partner))
+    return lambda: layer.transform_one(image, parameters)
+
+
+def _row(images, place):
+    """One image of a batch, as a batch of one."""
+    shape = tf.shape(images)
+    return tf.ensure_shape(
+        tf.slice(images, [place, 0, 0, 0], [1, shape[1], shape[2], shape[3]]),
+        [1, *images.shape[1:]],
+    )

@@ -243,19 +243,21 @@ class LatentAugment(keras.Model):
             policies=batch.policies,
             num_policies=self.prior.num_policies,
         )
+        log_probability, weights = weighed
+        broken = tf.logical_not(tf.math.is_finite(log_probability))
         sums = (
             # Finite if the loss and all that the weights come from are.
-            images * trained.loss + tf.reduce_sum(weighed.log_probability),
-            policy_sums(weighed.weights),
-            policy_sums(tf.ones_like(weighed.weights)),
-            policy_sums(health.suspects(weighed.log_probability)),
+            images * trained.loss + tf.reduce_sum(log_probability),
+            policy_sums(weights),
+            policy_sums(tf.ones_like(weights)),
+            policy_sums(broken),
         )
         gradients, sums = update.over_replicas(trained.gradients, images, sums)
-        witness, mass, draws, suspects = sums
+        witness, mass, draws, broken = sums
         finite = tf.math.is_finite(witness) & update.is_finite(
             gradients, self.optimizer
         )
-        sound = self.health.check(finite, self.optimizer.iterations, suspects)
+        sound = self.health.check(finite, self.optimizer.iterations, broken, draws)
         variables = self.classifier.trainable_variables
         gradients = update.clipped(gradients, self._clip_norm)
         gradients = update.decayed(gradients, variables, self._weight_decay)
@@ -282,7 +284,7 @@ class LatentAugment(keras.Model):
         logs = _results(*(metric for metric, _ in values))
         logs["effective_policies"] = self.prior.effective_policies()
         if self.health.action == "skip":
-            logs["skipped_steps"] = self.health.skipped_steps
+            logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
         return logs
 
 

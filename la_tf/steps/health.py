@@ -46,7 +46,7 @@ class Health(tf.Module):
         self._failed_step = _variable(-tf.ones([], tf.int64), "failed_step")
         self._policies = _variable(tf.zeros([num_policies]), "failed_policies")
 
-    def check(self, finite, step, policies):
+    def check(self, finite, step, broken, drawn):
         """Whether the step may leave a trace; called in each replica, alike in all.
 
         After a failure that stops the training no later step may, until the host has
@@ -55,14 +55,17 @@ class Health(tf.Module):
         Args:
           finite: whether loss and gradient are.
           step: its number.
-          policies: [num_policies], the views of each policy in the global batch that
-            are to be named.
+          broken: [num_policies], how many views of each policy in the global batch
+            have a likelihood that is not finite. These are named, or if there are
+            none, all that were
+          drawn: [num_policies].
         """
         failed = tf.logical_not(finite)
         self.skipped_steps.assign_add(tf.cast(failed, tf.int64))
         if self.action == "skip":
             return finite
         first = tf.logical_and(failed, self._failed_step < 0)
+        policies = tf.where(tf.reduce_any(broken > 0.0), broken, drawn)
         self._policies.assign(tf.where(first, policies, self._policies))
         self._failed_step.assign(tf.where(first, step, self._failed_step))
         return self._failed_step < 0
@@ -83,16 +86,6 @@ class Health(tf.Module):
     def reset(self):
         """Forgets a failure, so that training may go on."""
         self._failed_step.assign(-1)
-
-
-def suspects(log_probability):
-    """1 for each view to be named if the step fails, [B, K].
-
-    The views whose likelihood is not finite, or all where there is no such view.
-    """
-    broken = tf.logical_not(tf.math.is_finite(log_probability))
-    named = tf.logical_or(broken, tf.logical_not(tf.reduce_any(broken)))
-    return tf.cast(named, tf.float32)
 
 
 class StopOnNonFinite(keras.callbacks.Callback):
@@ -146,7 +139,7 @@ def _learning_rate(optimizer, step):
     rate = getattr(optimizer, "_learning_rate", None)
     if rate is None:
         rate = optimizer.learning_rate
-    return float(rate(step) if callable(rate) else rate)
+    return float(tf.convert_to_tensor(rate(step) if callable(rate) else rate))
 
 
 def _listed(policies, name_of, most=8):

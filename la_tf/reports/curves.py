@@ -62,13 +62,14 @@ def section(runs, gallery, level, prefix=""):
             figure = _drawn(chart, shown, runs)
             alt = _told(chart, shown)
             charts.append(gallery.chart(f"{prefix}{chart.name}", figure, alt))
-    return markup.section(
-        level,
-        "Curves",
-        markup.tag("div", *charts, class_="charts"),
-        note="Training values are means over an epoch, on altered images; test values "
-        "are of plain images, at the epoch's end.",
+    note = (
+        "Training values are means over an epoch, on altered images; test values are "
+        "of plain images, at the epoch's end."
     )
+    if len(runs) > 1:
+        note += " Of the two, training is the paler line."
+    body = markup.tag("div", *charts, class_="charts")
+    return markup.section(level, "Curves", body, note=note)
 
 
 def _drawn(chart, shown, runs):
@@ -86,7 +87,7 @@ def _drawn(chart, shown, runs):
         if chart.percent:
             axes.yaxis.set_major_formatter(ticker.PercentFormatter(1))
         if several:
-            figure.legend(handles=_keys(chart, shown, runs), loc="outside lower left")
+            figure.legend(handles=_keys(shown, runs), loc="outside lower left")
         elif len(chart.columns) > 1:
             axes.legend()
     return figure
@@ -111,11 +112,9 @@ def _look(number):
     }
 
 
-def _keys(chart, shown, runs):
-    pale = " (training paler)" if len(chart.columns) > 1 else ""
+def _keys(shown, runs):
     return [
-        lines.Line2D([], [], label=f"{run.name}{pale}", **_look(runs.index(run)))
-        for run in shown
+        lines.Line2D([], [], label=run.name, **_look(runs.index(run))) for run in shown
     ]
 
 

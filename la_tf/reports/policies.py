@@ -26,13 +26,17 @@ def section(run, images, gallery, level, prefix=""):
     if np.ptp(prior) == 0:
         return markup.Html()
     order = np.argsort(-prior, kind="stable")
+    indices = np.stack([order[:_COUNT], order[::-1][:_COUNT]])
+    pictures = [None, None] if images is None else _applied(run, images, indices)
     parts = []
-    for name, indices in (
-        ("most", order[:_COUNT]),
-        ("least", order[: -_COUNT - 1 : -1]),
-    ):
+    for name, listed, shown in zip(("most", "least"), indices, pictures):
         parts.append(markup.tag(f"h{level + 1}", f"{name.capitalize()} likely"))
-        parts.append(_listed(run, indices, images, gallery, f"{prefix}{name}_likely"))
+        words = _words(run, listed)
+        if shown is None:
+            parts.append(_list(words))
+        else:
+            parts.append(_tiles(words, shown))
+            gallery.save(f"{prefix}{name}_likely", _strip(words, shown))
     note = "After the last epoch, as multiples of the uniform probability."
     if images is not None:
         note += (
@@ -41,38 +45,48 @@ def section(run, images, gallery, level, prefix=""):
     return markup.section(level, "Policies", *parts, note=note)
 
 
-def _listed(run, indices, images, gallery, name):
+def _words(run, indices):
+    """For each policy its name and its probability."""
     multiples = run.priors[-1] * run.priors.shape[1]
-    names = [policy.name_of(index, run.config.transforms) for index in indices]
-    words = [
-        (f"{place}. {one.replace('>', ' > ')}", f"{multiples[index]:.2f} × uniform")
-        for place, (one, index) in enumerate(zip(names, indices), 1)
+    return [
+        (
+            policy.name_of(index, run.config.transforms).replace(">", " > "),
+            f"{multiples[index]:.2f} × uniform",
+        )
+        for index in indices
     ]
-    if images is None:
-        items = [markup.tag("li", f"{one[3:].strip()}: {two}") for one, two in words]
-        return markup.tag("ol", *items)
-    shown = _applied(run, images, indices)
-    strip = drawing.ViewStrip(np.reshape(shown, [2, -1, *shown.shape[1:]]), lines=3)
-    captions = [f"{one}\n{two}".replace(" > ", " >\n") for one, two in words]
-    half = len(captions) // 2
-    gallery.save(name, strip.show([captions[:half], captions[half:]]))
-    return markup.tiles(
-        *(
-            markup.tile(pixels, f"An image after {one}", *lines)
-            for pixels, one, lines in zip(shown, names, words)
-        ),
-        class_="ten",
-    )
+
+
+def _list(words):
+    return markup.tag("ol", *(markup.tag("li", ": ".join(pair)) for pair in words))
+
+
+def _tiles(words, shown):
+    tiles = [
+        markup.tile(pixels, f"An image after {name}", f"{place}. {name}", multiple)
+        for place, (pixels, (name, multiple)) in enumerate(zip(shown, words), 1)
+    ]
+    return markup.tiles(*tiles, class_="ten")
+
+
+def _strip(words, shown):
+    """The same as one picture in two rows, for the file."""
+    half = len(shown) // 2
+    captions = [
+        f"{name}\n{multiple}".replace(" > ", " >\n") for name, multiple in words
+    ]
+    strip = drawing.ViewStrip(np.reshape(shown, [2, half, *shown.shape[1:]]), lines=3)
+    return strip.show([captions[:half], captions[half:]])
 
 
 def _applied(run, images, indices):
-    """The first image under each policy, uint8 [policies, H, W, C]."""
+    """The first image under each policy, uint8 [*indices.shape, H, W, C]."""
     config = run.config
     policies = policy.Policies(config.transforms, config.mixup_alpha)
-    views = tf.repeat(images[:, np.newaxis], len(indices), axis=1)
-    shape = [len(images), len(indices)]
-    labels = tf.zeros([*shape, 1])
-    drawn = tf.broadcast_to(tf.cast(indices, tf.int32), shape)
+    views = tf.repeat(images[:, np.newaxis], indices.size, axis=1)
+    shape = [len(images), indices.size]
+    drawn = tf.broadcast_to(tf.cast(np.ravel(indices), tf.int32), shape)
     levels = tf.fill([*shape, 2], _LEVEL)
-    changed, _ = policies.apply(views, labels, drawn, levels, [config.seed, 0])
-    return changed[0].numpy()
+    seed = [config.seed, 0]
+    changed, _ = policies.apply(views, tf.zeros([*shape, 1]), drawn, levels, seed)
+    return np.reshape(changed[0], [*indices.shape, *images.shape[1:]])

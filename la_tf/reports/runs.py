@@ -82,9 +82,9 @@ def _read(folder, name):
             f"the run in --run_dir={folder.path} has no finished epoch yet; let it "
             "finish one first."
         )
-    if not methods.get(config.method).operations:
-        priors = priors[:0]
-    return Run(folder, name, config, record, rows, priors)
+    # The two files are written one after the other; a kill may fall between them.
+    epochs = len(rows) if methods.get(config.method).operations else 0
+    return Run(folder, name, config, record, rows, priors[:epochs])
 
 
 def _names(paths):

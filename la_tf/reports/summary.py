@@ -33,11 +33,13 @@ def section(run, level):
 
 
 def command(run):
-    """The command line that repeats the run."""
+    """The command line that repeats the run, broken between its words only."""
+    words = run.record.get("command", "unknown").split(" ")
+    spans = markup.join((markup.tag("span", word) for word in words), " ")
     return markup.tag(
         "div",
         markup.tag("p", "This command repeats the run:"),
-        markup.tag("pre", markup.tag("code", run.record.get("command", "unknown"))),
+        markup.tag("pre", markup.tag("code", spans)),
     )
 
 

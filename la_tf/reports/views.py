@@ -15,6 +15,14 @@ _MOST_VIEWS = 12
 _WAY_OUT = "pass --noviews for a report without pictures of the data."
 
 
+def restore(run):
+    """The run's network with the weights of its last checkpoint."""
+    try:
+        return trained.load(run.folder).classifier
+    except UserError as error:
+        raise UserError(f"{error} Or {_WAY_OUT}") from None
+
+
 def draw(run, data_dir=None):
     """A few Examples of the run's own data, the same for the same run."""
     config = run.config
@@ -28,12 +36,8 @@ def draw(run, data_dir=None):
     return examples.draw(source, maker, config.seed, _IMAGES)
 
 
-def weigh(run, drawn):
-    """The Weights that the run's last checkpoint gives to the Examples."""
-    try:
-        classifier = trained.load(run.folder).classifier
-    except UserError as error:
-        raise UserError(f"{error} Or {_WAY_OUT}") from None
+def weigh(run, drawn, classifier):
+    """The Weights that the run's network and prior give to the Examples."""
     return examples.weigh(
         drawn,
         classifier,

@@ -48,10 +48,11 @@ def write(runs, directory, stages, with_views=True, data_dir=None):
 
 
 def _look(run, stages, data_dir):
-    stages.begin(f"reading the data of {run.name}")
+    stages.begin(f"restoring the network of {run.name}")
+    classifier = views.restore(run)
+    stages.begin(f"making views of {run.name}")
     drawn = views.draw(run, data_dir)
-    stages.begin(f"weighing views of {run.name}")
-    return drawn, views.weigh(run, drawn)
+    return drawn, views.weigh(run, drawn, classifier)
 
 
 def _article(run, gallery, seen, several, prefix):

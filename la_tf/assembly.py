@@ -49,6 +49,7 @@ def view_maker(config, source):
         padding=config.padding if crops else 0,
         flip=config.flip,
         keep_early=config.e_step == "separate",
+        on_host=config.augment_on == "host",
     )
 
 

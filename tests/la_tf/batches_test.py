@@ -23,8 +23,8 @@ def digits_split():
     return sources.Arrays(*helper.digits(40))
 
 
-def full_maker(num_classes=10):
-    return ViewMaker(num_classes, num_views=3, final="cutmix", padding=1)
+def full_maker(num_classes=10, **options):
+    return ViewMaker(num_classes, num_views=3, final="cutmix", padding=1, **options)
 
 
 def plain_maker():
@@ -98,10 +98,11 @@ class InMemoryTest(tf.test.TestCase):
 
     def test_device_batches_carry_what_the_host_used(self):
         split = digits_split()
-        maker = full_maker()
-        host = collect(batches.training(split, maker, plan(split)))
+        host = collect(batches.training(split, full_maker(), plan(split)))
+        maker = full_maker(on_host=False)
         device = batches.training(split, maker, plan(split), on_device=True)
-        made = [tuple(part.numpy() for part in maker.from_images(*b)) for b in device]
+        views = tf.function(maker.from_images)
+        made = [tuple(part.numpy() for part in views(*batch)) for batch in device]
         self.assert_same_batches(host, made)
 
     def test_a_data_service_makes_the_same_batches(self):

@@ -11,6 +11,7 @@ def main():
     with display.Stages(3, verbosity) as stages:
         stages.begin("loading TensorFlow")
         startup.quiet(verbosity)
+        startup.hush_compiler()
         from la_tf import previewing
 
         stages.begin("reading images")

@@ -6,8 +6,6 @@ import time
 
 from tensorflow import keras
 
-from la_tf import ops
-
 # Column of metrics.csv: name in Keras' logs.
 COLUMNS = {
     "loss": "loss",
@@ -30,11 +28,12 @@ class Recorder(keras.callbacks.Callback):
     and pictures.
     """
 
-    def __init__(self, folder, plan, schedule):
+    def __init__(self, folder, plan, schedule, operations):
         super().__init__()
         self._folder = folder
         self._plan = plan
         self._schedule = schedule
+        self._operations = operations
         self._rows = []
         self._priors = []
         self._started = None
@@ -93,7 +92,7 @@ class Recorder(keras.callbacks.Callback):
         self._rows.append(self._row(epoch, logs, seconds))
         self._priors.append(self.model.prior.probabilities.numpy())
         self._folder.write_rows(self._rows)
-        self._folder.write_policies(self._priors, ops.OPERATIONS)
+        self._folder.write_policies(self._priors, self._operations)
         self._ended = time.perf_counter()
 
     def _row(self, epoch, logs, seconds):

@@ -14,6 +14,7 @@ def main():
     with display.Stages(1 + stages_a_run * len(runs), options.verbosity) as stages:
         stages.begin("loading TensorFlow")
         startup.quiet(options.verbosity)
+        startup.hush_compiler()
         from la_tf.reports import writing
 
         path = writing.write(

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import sys
 import warnings
 
 from absl import logging
@@ -32,3 +33,24 @@ def quiet(verbosity=0):
     with contextlib.redirect_stdout(io.StringIO()):
         # It announces its backend.
         import keras_cv  # noqa: F401
+
+
+def hush_compiler():
+    """None; takes from XLA the line by which it announces its first compilation.
+
+    It is written once in a process, past all settings of logging: so here a first,
+    tiny program is compiled with the error stream closed. Devices must be settled.
+    """
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "3":
+        return
+    import tensorflow as tf
+
+    sys.stderr.flush()
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        tf.function(tf.identity, jit_compile=True)(tf.constant(0))
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(nowhere)

@@ -17,6 +17,7 @@ from la_tf import (
     progress,
     provenance,
     recorder,
+    startup,
     strategies,
     tensorboard,
 )
@@ -41,6 +42,7 @@ def train_and_evaluate(config, folder):
         checkpoints.RunStopped: the run was asked to stop and has been saved.
     """
     strategy = strategies.make(config.strategy, config.logical_cpus)
+    startup.hush_compiler()
     _set_up(config)
     folder.writable = strategies.worker_index(strategy) == 0
     source = assembly.load_source(config)
@@ -50,7 +52,8 @@ def train_and_evaluate(config, folder):
     network = _network(config, strategy, source, maker, schedule)
     if not config.resume:
         folder.write_record(provenance.record(config, source))
-    history = recorder.Recorder(folder, plan, schedule)
+    operations = policy.operations_of(config.transforms)
+    history = recorder.Recorder(folder, plan, schedule, operations)
     with interruption.StopRequest() as stop_request:
         checkpointer = checkpoints.Checkpointer(
             network,

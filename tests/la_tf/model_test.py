@@ -12,33 +12,6 @@ from la_tf.errors import UserError
 from la_tf.model import StopOnNonFinite
 from tests import helper
 
-# What a user's own script looks like, with nothing of ours but the three names.
-EXAMPLE = """
-import tensorflow as tf
-from tensorflow import keras
-
-import la_tf
-
-images, labels = load_my_images()  # uint8 [N, H, W, C] and whole numbers [N]
-dataset = tf.data.Dataset.from_tensor_slices((images, labels)).shuffle(1000).batch(32)
-
-classifier = keras.Sequential([
-    keras.layers.Rescaling(1 / 255, input_shape=images.shape[1:]),
-    keras.layers.Conv2D(16, 3, activation="relu"),
-    keras.layers.GlobalAveragePooling2D(),
-    keras.layers.Dense(10),  # logits
-])
-model = la_tf.LatentAugment(classifier, weight_decay=1e-4)
-model.compile(keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True))
-model.fit(
-    la_tf.make_views(dataset, num_classes=10, num_views=6),
-    epochs=2,
-    validation_data=dataset,
-    callbacks=[la_tf.PolicyMovingAverage()],
-)
-classifier.save("my_classifier.keras")
-"""
-
 POLICIES = 8
 
 
@@ -183,20 +156,6 @@ class HandTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class FitTest(tf.test.TestCase, parameterized.TestCase):
-    def test_the_example_of_the_readme(self):
-        images, labels = helper.digits(64)
-        code = EXAMPLE.replace("my_classifier", self.create_tempdir().full_path + "/x")
-        names = {
-            "load_my_images": lambda: (np.repeat(np.repeat(images, 2, 1), 2, 2), labels)
-        }
-        exec(code, names)
-        history = names["model"].history.history
-        self.assertLen(history["val_accuracy"], 2)
-        self.assertAllGreater(history["loss"], 0.0)
-        prior = names["model"].prior
-        self.assertEqual(int(prior.steps), 4)
-        self.assertAllClose(tf.reduce_sum(prior.probabilities), 1.0)
-
     def test_callbacks_come_by_themselves_and_first(self):
         seen = []
 

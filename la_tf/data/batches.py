@@ -171,6 +171,18 @@ def _row_seeds(seed, count):
     )
 
 
+def _shuffled(places, seed, epoch, last):
+    """The images at these places of the epoch's order, a permutation of 0..last."""
+    # Not tf.random.experimental.index_shuffle, which is this with four rounds: too few,
+    # neighbours are then further apart than chance has them.
+    return tf.raw_ops.RandomIndexShuffle(
+        index=places,
+        seed=tf.stack([tf.constant(seed, tf.int64), epoch, _ORDER]),
+        max_index=tf.constant(last, tf.int64),
+        rounds=16,
+    )
+
+
 def _gathered(train, plan, first_step):
     """Batches `(images, labels, seeds)` of images that are kept in memory."""
     # Pinned to the host: a captured tensor would otherwise sit on the GPU and be copied
@@ -183,11 +195,7 @@ def _gathered(train, plan, first_step):
         epoch = global_step // plan.steps_per_epoch
         step = global_step % plan.steps_per_epoch
         start = step * plan.batch_size + plan.worker * plan.share
-        indices = tf.random.experimental.index_shuffle(
-            tf.range(start, start + plan.share),
-            _folded([plan.seed, _ORDER], epoch),
-            last,
-        )
+        indices = _shuffled(tf.range(start, start + plan.share), plan.seed, epoch, last)
         seeds = _row_seeds(_step_seed(plan, epoch, step), plan.share)
         return tf.gather(images, indices), tf.gather(labels, indices), seeds
 

@@ -85,6 +85,26 @@ class InMemoryTest(tf.test.TestCase):
             seen = np.concatenate([views[:, 0, 0, 0, 0] for views, _, _ in epoch])
             self.assertCountEqual(seen.tolist(), range(24))
 
+    def test_the_order_is_that_of_chance(self):
+        size, orders = 50_000, 10
+        # Neighbours must be as far apart as in NumPy's permutations.
+        distances = []
+        for epoch in range(orders):
+            order = batches._shuffled(
+                tf.range(size, dtype=tf.int64),
+                3,
+                tf.constant(epoch, tf.int64),
+                size - 1,
+            ).numpy()
+            self.assertLen(np.unique(order), size)
+            distances.append(np.abs(np.diff(order)).mean())
+        generator = np.random.default_rng(0)
+        expected = [
+            np.abs(np.diff(generator.permutation(size))).mean() for _ in range(orders)
+        ]
+        error = np.hypot(np.std(distances), np.std(expected)) / np.sqrt(orders)
+        self.assertLess(abs(np.mean(distances) - np.mean(expected)), 4 * error)
+
     def test_workers_share_each_batch(self):
         split = numbered_images(24)
 

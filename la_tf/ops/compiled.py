@@ -68,8 +68,6 @@ def _branch(layer, image, parameters, base, partner):
 
 def _row(images, place):
     """One image of a batch, as a batch of one."""
-    shape = tf.shape(images)
-    return tf.ensure_shape(
-        tf.slice(images, [place, 0, 0, 0], [1, shape[1], shape[2], shape[3]]),
-        [1, *images.shape[1:]],
-    )
+    # Not a slice: XLA takes where a slice begins for part of the program, and would
+    # compile it anew for every other value.
+    return tf.gather(images, place[tf.newaxis])

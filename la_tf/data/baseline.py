@@ -76,7 +76,6 @@ def _crop(sources, chosen, tops, lefts, padding):
         begin = column * channels
         crops.append(whole[..., begin : begin + width * channels])
     # A gather rather than tf.dynamic_stitch, which has no GPU kernel for uint8.
-    order = tf.dynamic_partition(tf.range(tf.size(lefts)), lefts, len(columns))
-    places = tf.math.invert_permutation(tf.concat(order, axis=0))
+    places = tf.math.invert_permutation(tf.argsort(lefts, stable=True))
     views = tf.gather(tf.concat(crops, axis=0), places)
     return tf.reshape(views, [batch, tf.shape(tops)[1], height, width, channels])

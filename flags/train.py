@@ -98,10 +98,6 @@ def _check_together(config):
                 f"--{name}={value} is more than --num_views={config.num_views}; "
                 f"lower it, or raise --num_views."
             )
-    if config.view_chunk and config.backward_views:
-        raise UserError(
-            "--view_chunk and --backward_views cannot be combined; choose one."
-        )
     if config.jit_compile and config.strategy in ("mirrored", "multiworker"):
         raise UserError(
             "--jit_compile does not work with --strategy="
@@ -119,6 +115,11 @@ def _check_together(config):
             f"--preprocessing=inception crops photographs ("
             f"{', '.join(sources.PHOTOGRAPHS)}); for --dataset={config.dataset} use "
             "--preprocessing=crop."
+        )
+    if config.jit_compile and config.augment_on == "device":
+        raise UserError(
+            "--jit_compile cannot compile the views of --augment_on=device; leave one "
+            "of them out."
         )
     if config.data_service and config.augment_on == "device":
         raise UserError(

@@ -23,9 +23,9 @@ def draw(confusion, class_names, title):
     are, since mistakes are rare in good networks.
 
     Args:
-      confusion: counts [classes, classes].
-      class_names: the classes' names.
-      title: above the picture.
+        confusion: counts [classes, classes].
+        class_names: the classes' names.
+        title: above the picture.
     """
     count = len(class_names)
     side = float(np.clip(_INCHES_A_CLASS * count, _SMALLEST, _LARGEST))

@@ -18,10 +18,10 @@ class Counter:
     """Counts what has been done so far: `with Counter(...) as counter`.
 
     Args:
-      what: what is being done, as "evaluating".
-      total: how many there are to do.
-      unit: of what, as "images".
-      verbosity: nothing is shown below 0.
+        what: what is being done, as "evaluating".
+        total: how many there are to do.
+        unit: of what, as "images".
+        verbosity: nothing is shown below 0.
     """
 
     def __init__(self, what, total, unit, verbosity=0):
@@ -58,8 +58,8 @@ class Stages:
     """Tells which of a few long stages is under way: `with Stages(...) as stages`.
 
     Args:
-      total: how many stages there are.
-      verbosity: nothing is shown below 0.
+        total: how many stages there are.
+        verbosity: nothing is shown below 0.
     """
 
     def __init__(self, total, verbosity=0):

@@ -23,8 +23,8 @@ def log_likelihood(logits, labels):
     """Σ_c y_c log softmax(logits)_c, the log P of eq. 4: minus the cross-entropy.
 
     Args:
-      logits: [..., classes], of any floating type.
-      labels: [..., classes], each row a distribution over the classes.
+        logits: [..., classes], of any floating type.
+        labels: [..., classes], each row a distribution over the classes.
     """
     log_softmax = tf.nn.log_softmax(_float32(logits))
     # 0 · log 0 counts as 0: a class that the label leaves out says nothing.
@@ -44,8 +44,8 @@ def posterior(prior, likelihood):
     """h, eq. 2: max(π_z P_z, 1e-10) as a share of its sum over the image's K views.
 
     Args:
-      prior: π_z of each view's policy.
-      likelihood: P_z of each view.
+        prior: π_z of each view's policy.
+        likelihood: P_z of each view.
     """
     joint = tf.maximum(_float32(prior) * _float32(likelihood), SMALLEST)
     return joint / tf.reduce_sum(joint, -1, keepdims=True)
@@ -58,8 +58,8 @@ def softmin(h, sigma):
     ties, and 1/K.
 
     Args:
-      h: what `posterior` gives.
-      sigma: a Python number, 0 to inf.
+        h: what `posterior` gives.
+        sigma: a Python number, 0 to inf.
     """
     h = _float32(h)
     if math.isinf(sigma):
@@ -79,8 +79,8 @@ def hardest(log_joint, count):
     is taken.
 
     Args:
-      log_joint: log π_z + log P_z.
-      count: how many of the K views, a Python number.
+        log_joint: log π_z + log P_z.
+        count: how many of the K views, a Python number.
     """
     chosen = tf.math.top_k(-_float32(log_joint), count).indices
     views = tf.shape(log_joint)[-1]

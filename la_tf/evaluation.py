@@ -17,10 +17,10 @@ class Calibration:
     """How sure a classifier is, and how often it is right when it is that sure.
 
     Attributes:
-      error: the expected calibration error, 0 to 1.
-      confidence: mean probability of the answers in each bin; NaN in an empty one.
-      accuracy: share of right answers in each bin; NaN in an empty one.
-      images: answers in each bin.
+        error: the expected calibration error, 0 to 1.
+        confidence: mean probability of the answers in each bin; NaN in an empty one.
+        accuracy: share of right answers in each bin; NaN in an empty one.
+        images: answers in each bin.
     """
 
     error: float

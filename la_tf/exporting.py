@@ -27,15 +27,15 @@ def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
     """The path of the new version's folder.
 
     Args:
-      folder: the RunFolder.
-      export_dir: the folder that holds a model's versions, made where it is missing.
-      stages: is told what is being done, a `display.Stages`.
-      version: a number from 1; None takes the one after the largest.
-      checkpoint: "last", "best" or a path.
+        folder: the RunFolder.
+        export_dir: the folder that holds a model's versions, made where it is missing.
+        stages: is told what is being done, a `display.Stages`.
+        version: a number from 1; None takes the one after the largest.
+        checkpoint: "last", "best" or a path.
 
     Raises:
-      UserError: the version is there already, the run has no network to export, or
-        the folder cannot be written. Nothing is left behind then.
+        UserError: the version is there already, the run has no network to export, or
+            the folder cannot be written. Nothing is left behind then.
     """
     export_dir = pathlib.Path(export_dir)
     target = _target(export_dir, version)

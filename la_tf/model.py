@@ -26,29 +26,29 @@ class LatentAugment(keras.Model):
     `prior.probabilities`.
 
     Args:
-      classifier: a Keras model that gives logits.
-      num_policies: S, how many policies there are.
-      sigma: σ of eq. 3; 0 and inf are the exact limits.
-      weight_decay: coupled L2: weight_decay · w is added to the gradient of every
-        trainable weight w, after clipping.
-      prior: "moving", "fixed" or "corrected", see `la_tf.prior.PolicyPrior`.
-      prior_window: how many steps the moving average holds.
-      initial_prior: the probabilities to start from, or uniform for None.
-      ubs_select: trains on so many of an image's hardest views with equal weights, in
-        the place of eq. 3.
-      e_step: "shared" weighs the views by the pass that trains them; "separate" by a
-        pass of its own over the views before the final Cutout or CutMix, which the
-        batch must then hold too.
-      view_chunk: passes so many of an image's views at once, to save memory.
-      backward_views: trains on so many of an image's views, drawn in proportion to
-        their weights, to save time.
-      clip_norm: the largest global norm of the gradient, or None.
-      seed: of the networks' noise and of `backward_views`.
-      augment: a callable that makes a training batch from the parts of a dataset's
-        element at the head of the step, on the device that trains.
-      on_nonfinite: what a step whose loss or gradient is not finite does, other than
-        to leave weights, optimizer, statistics and prior as they were: "stop" ends
-        `fit` with a `NonFiniteError`, "skip" counts it in the log `skipped_steps`.
+        classifier: a Keras model that gives logits.
+        num_policies: S, how many policies there are.
+        sigma: σ of eq. 3; 0 and inf are the exact limits.
+        weight_decay: coupled L2: weight_decay · w is added to the gradient of every
+            trainable weight w, after clipping.
+        prior: "moving", "fixed" or "corrected", see `la_tf.prior.PolicyPrior`.
+        prior_window: how many steps the moving average holds.
+        initial_prior: the probabilities to start from, or uniform for None.
+        ubs_select: trains on so many of an image's hardest views with equal weights, in
+            the place of eq. 3.
+        e_step: "shared" weighs the views by the pass that trains them; "separate" by a
+            pass of its own over the views before the final Cutout or CutMix, which the
+            batch must then hold too.
+        view_chunk: passes so many of an image's views at once, to save memory.
+        backward_views: trains on so many of an image's views, drawn in proportion to
+            their weights, to save time.
+        clip_norm: the largest global norm of the gradient, or None.
+        seed: of the networks' noise and of `backward_views`.
+        augment: a callable that makes a training batch from the parts of a dataset's
+            element at the head of the step, on the device that trains.
+        on_nonfinite: what a step whose loss or gradient is not finite does, other than
+            to leave weights, optimizer, statistics and prior as they were: "stop" ends
+            `fit` with a `NonFiniteError`, "skip" counts it in the log `skipped_steps`.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class LatentAugment(keras.Model):
         """Sets the optimizer and how the step is run; loss and metrics are built in.
 
         Args:
-          optimizer: any Keras optimizer or its name. Leave its own `weight_decay` out
-            for the paper's coupled one.
-          jit_compile: compiles the step by XLA; not under a strategy.
-          run_eagerly: runs the step without a graph, to debug it.
-          steps_per_execution: 1. It is here to say why no other number will do.
+            optimizer: any Keras optimizer or its name. Leave its own `weight_decay` out
+                for the paper's coupled one.
+            jit_compile: compiles the step by XLA; not under a strategy.
+            run_eagerly: runs the step without a graph, to debug it.
+            steps_per_execution: 1. It is here to say why no other number will do.
         """
         if steps_per_execution != 1:
             raise ValueError(

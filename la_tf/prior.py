@@ -60,9 +60,9 @@ class PolicyPrior(tf.Module):
         """Keeps a step's sums for `advance`; called in each replica, alike in all.
 
         Args:
-          mass: [num_policies], the weight that each policy got, or zeros for a step
-            that must leave no trace.
-          draws: [num_policies], the views that each policy got.
+            mass: [num_policies], the weight that each policy got, or zeros for a step
+                that must leave no trace.
+            draws: [num_policies], the views that each policy got.
         """
         if self.kind == "fixed":
             return
@@ -130,7 +130,7 @@ def checked(probabilities, num_policies):
     """A prior as float32 [num_policies] that sums to 1; uniform for None.
 
     Raises:
-      ValueError: the array has another shape or is not a distribution.
+        ValueError: the array has another shape or is not a distribution.
     """
     if num_policies < 1:
         raise ValueError(f"num_policies is {num_policies}; it must be at least 1.")

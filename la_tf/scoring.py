@@ -18,8 +18,8 @@ def load_test_images(subject, overrides):
     """The Source to evaluate on: the run's own, or another that the flags name.
 
     Args:
-      subject: the `Subject`.
-      overrides: fields of TrainConfig that the user gave anew.
+        subject: the `Subject`.
+        overrides: fields of TrainConfig that the user gave anew.
     """
     values = {"limit_train": None, **overrides}
     if values.get("dataset", subject.config.dataset) != subject.config.dataset:
@@ -66,14 +66,14 @@ def robustness(subject, split, level, most_images, verbosity=0):
     An image that MixUp has mixed counts as the class with the larger share in it.
 
     Args:
-      subject: the `Subject`.
-      split: the test split.
-      level: of every operation that has levels, 0 to 9.
-      most_images: how many images are used at the most.
-      verbosity: no progress is shown below 0.
+        subject: the `Subject`.
+        split: the test split.
+        level: of every operation that has levels, 0 to 9.
+        most_images: how many images are used at the most.
+        verbosity: no progress is shown below 0.
 
     Returns:
-      `{"level", "images", "unchanged", "operations": {name: accuracy}}`.
+        `{"level", "images", "unchanged", "operations": {name: accuracy}}`.
     """
     count = min(most_images, split.size)
     # Stored order may be sorted by class, so the images are taken from all along it.

@@ -21,10 +21,10 @@ class Server(tf.Module):
     what the classifier gives.
 
     Args:
-      classifier: the Keras model, from raw pixels to logits.
-      class_names: the classes' names in the order of the logits.
-      class_names_file: a text file of them, a line each; it travels as an asset.
-      prepare: a function from an encoded image to the classifier's uint8 pixels.
+        classifier: the Keras model, from raw pixels to logits.
+        class_names: the classes' names in the order of the logits.
+        class_names_file: a text file of them, a line each; it travels as an asset.
+        prepare: a function from an encoded image to the classifier's uint8 pixels.
     """
 
     def __init__(self, classifier, class_names, class_names_file, prepare):
@@ -100,8 +100,8 @@ def preparation(preprocessing, image_shape):
     """The function from an encoded image to uint8 pixels as test images have them.
 
     Args:
-      preprocessing: of the run, as `TrainConfig` has it.
-      image_shape: height, width and channels.
+        preprocessing: of the run, as `TrainConfig` has it.
+        image_shape: height, width and channels.
     """
     height, width, channels = image_shape
     if preprocessing == "inception":

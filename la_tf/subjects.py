@@ -20,11 +20,11 @@ class Subject:
     """What is evaluated.
 
     Attributes:
-      logits: a function from uint8 images [batch, H, W, C] to logits.
-      config: the TrainConfig of the run it came from.
-      class_names: the classes' names.
-      image_shape: height, width and channels of its images.
-      origin: where it was loaded from, for evaluation.json.
+        logits: a function from uint8 images [batch, H, W, C] to logits.
+        config: the TrainConfig of the run it came from.
+        class_names: the classes' names.
+        image_shape: height, width and channels of its images.
+        origin: where it was loaded from, for evaluation.json.
     """
 
     logits: Callable
@@ -53,7 +53,7 @@ def from_saved_model(path):
     """The `Subject` of what la_tf.export wrote: a version, or the newest in a folder.
 
     Raises:
-      UserError: there is no SavedModel, it is damaged, or something else wrote it.
+        UserError: there is no SavedModel, it is damaged, or something else wrote it.
     """
     folder = pathlib.Path(path)
     versions = exporting.versions(folder)

@@ -19,10 +19,10 @@ class Trained:
     """A trained network and what must be known to use it.
 
     Attributes:
-      classifier: the Keras model, from raw pixels to logits.
-      config: the TrainConfig of its run.
-      record: what the run's config.json holds.
-      checkpoint: the path of the checkpoint that its weights came from.
+        classifier: the Keras model, from raw pixels to logits.
+        config: the TrainConfig of its run.
+        record: what the run's config.json holds.
+        checkpoint: the path of the checkpoint that its weights came from.
     """
 
     classifier: keras.Model
@@ -45,11 +45,11 @@ def load(folder, checkpoint="last"):
     """The `Trained` network of a run.
 
     Args:
-      folder: the RunFolder.
-      checkpoint: "last", "best", or the path of a checkpoint of that network.
+        folder: the RunFolder.
+        checkpoint: "last", "best", or the path of a checkpoint of that network.
 
     Raises:
-      UserError: the folder holds no run, or the checkpoint cannot be used.
+        UserError: the folder holds no run, or the checkpoint cannot be used.
     """
     config, record = folder.config(), folder.record()
     path = _find(folder, checkpoint)

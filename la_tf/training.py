@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 
 import tensorflow as tf
@@ -66,7 +67,10 @@ def train_and_evaluate(config, folder):
         )
         first_step = checkpointer.restore() if config.resume else 0
         callbacks = [
-            StopOnNonFinite(_STEPS_BETWEEN_LOOKS, policy.name_of),
+            StopOnNonFinite(
+                _STEPS_BETWEEN_LOOKS,
+                functools.partial(policy.name_of, transforms=config.transforms),
+            ),
             history,
             *_display(config, plan, history, first_step, folder.writable),
             tensorboard.TensorBoard(folder, config, history, source, maker),

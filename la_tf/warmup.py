@@ -26,9 +26,9 @@ def write(path, model_name, requests):
     """None; writes the file of warm-up requests.
 
     Args:
-      path: the file.
-      model_name: the name that the model is served by.
-      requests: pairs of a signature's name and its inputs, tensors by name.
+        path: the file.
+        model_name: the name that the model is served by.
+        requests: pairs of a signature's name and its inputs, tensors by name.
     """
     with tf.io.TFRecordWriter(str(path)) as writer:
         for signature, inputs in requests:

@@ -29,15 +29,17 @@ def build(
     `keras.utils.set_random_seed` before the call makes the initial weights repeat.
 
     Args:
-      name: one of `NAMES`, or another member of their families such as `wrn_16_4`.
-      input_shape: height, width and channels (1 or 3) of an image.
-      num_classes: how many logits to give.
-      mean: mean of each channel (or of all), in 0..1 units; 0.5 when not given.
-      std: standard deviation of each channel (or of all) likewise; 0.25 when not given.
-      remat: recompute each block's activations in the backward pass instead of keeping
-        them: the same gradients for less memory and about a third more arithmetic.
-      zero_init_last: start the last BatchNorm scale of every ResNet block at zero;
-        for `resnet_50` only.
+        name: one of `NAMES`, or another member of their families such as `wrn_16_4`.
+        input_shape: height, width and channels (1 or 3) of an image.
+        num_classes: how many logits to give.
+        mean: mean of each channel (or of all), in 0..1 units; 0.5 when not given.
+        std: standard deviation of each channel (or of all) likewise; 0.25 when not
+            given.
+        remat: recompute each block's activations in the backward pass instead of
+            keeping them: the same gradients for less memory and about a third more
+            arithmetic.
+        zero_init_last: start the last BatchNorm scale of every ResNet block at zero;
+            for `resnet_50` only.
     """
     family, numbers = names.parse(name)
     if zero_init_last and family != "resnet":

@@ -35,8 +35,8 @@ def classifier(inputs, features, num_classes, name):
     pooled = keras.layers.GlobalAveragePooling2D(dtype="float32", name="pool")(features)
     logits = keras.layers.Dense(
         num_classes,
-        # Uniform within 1/sqrt(inputs) and zero bias, as in all four networks' first
-        # published code; logits start small, so the first steps are calm.
+        # Uniform within 1/sqrt(inputs) and zero bias, as PyTorch's weights are; logits
+        # start small, so the first steps are calm.
         kernel_initializer=keras.initializers.VarianceScaling(
             1 / 3, "fan_in", "uniform"
         ),

@@ -68,10 +68,11 @@ def scope(seed, positions=None, total=None):
     """Makes the stochastic layers called inside draw from `seed`.
 
     Args:
-      seed: int32 or int64 [2], as for `tf.random.stateless_uniform`.
-      positions: int [n], each example's row in the noise table; 0, 1, 2, ... if absent.
-      total: rows of that table, the same in all passes that must agree; needed with
-        `positions`, and the batch's size if absent.
+        seed: int32 or int64 [2], as for `tf.random.stateless_uniform`.
+        positions: int [n], each example's row in the noise table; 0, 1, 2, ... if
+            absent.
+        total: rows of that table, the same in all passes that must agree; needed with
+            `positions`, and the batch's size if absent.
     """
     if positions is not None and total is None:
         raise ValueError("noise.scope needs total, the table's rows, with positions.")

@@ -41,10 +41,10 @@ class _Cifar:
     """How one of the two CIFAR data sets is laid out.
 
     Attributes:
-      folder: the folder of the binary archive.
-      batches: names of the batches; the binary ones end in .bin.
-      label_keys: labels before each image, as the python batches call them.
-      names: text file of class names -> key in the python archive's `meta`.
+        folder: the folder of the binary archive.
+        batches: names of the batches; the binary ones end in .bin.
+        label_keys: labels before each image, as the python batches call them.
+        names: text file of class names -> key in the python archive's `meta`.
     """
 
     folder: str
@@ -76,10 +76,10 @@ def official_files(dataset, given, work, official):
     """A folder with the official files that were found in `given`, all checked.
 
     Args:
-      dataset: cifar10, cifar100, mnist or fashion_mnist.
-      given: an official archive, or a folder of its files in any form.
-      work: an empty folder to write to.
-      official: md5 checksums by file name.
+        dataset: cifar10, cifar100, mnist or fashion_mnist.
+        given: an official archive, or a folder of its files in any form.
+        work: an empty folder to write to.
+        official: md5 checksums by file name.
     """
     given, work = pathlib.Path(given).expanduser(), pathlib.Path(work)
     if not given.exists():

@@ -65,7 +65,7 @@ def read(path):
     """The dictionary in a pickled batch, with text keys and uint8 arrays.
 
     Raises:
-      UserError: the file is no such pickle, or asks for anything else.
+        UserError: the file is no such pickle, or asks for anything else.
     """
     try:
         with open(path, "rb") as file:

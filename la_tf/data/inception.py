@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf.data import draws
+from la_tf.data.sources import decoding
 
 AREA = (0.08, 1.0)
 ASPECT = (3 / 4, 4 / 3)
@@ -23,9 +24,6 @@ JITTER = 0.4
 LIGHTING = 0.1
 RESIZED_SIDE = 256 / 224
 
-# Gives Pillow's pixels. TensorFlow's default is off by up to 19 of 255 in the tests'
-# photographs, and no faster.
-_DCT_METHOD = "INTEGER_ACCURATE"
 # The weights of Pillow's grey, which contrast and saturation blend with.
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 # Principal components of ImageNet's colours in 0..1: deviations, and directions as
@@ -102,7 +100,7 @@ def decode(encoded_or_image):
     """The photograph as uint8 `[H, W, C]`; C is 3 where it was encoded."""
     source = tf.convert_to_tensor(encoded_or_image)
     if source.dtype == tf.string:
-        return _decode(source)
+        return decoding.decode(source)
     if source.dtype != tf.uint8 or source.shape.rank != 3:
         raise ValueError(
             "a photograph must be an encoded string or uint8 [H, W, C], "
@@ -111,16 +109,6 @@ def decode(encoded_or_image):
     if source.shape[-1] not in (1, 3):
         raise ValueError(f"an image has 1 or 3 channels, not {source.shape[-1]}.")
     return source
-
-
-def _decode(encoded):
-    """uint8 `[H, W, 3]`; grey and CMYK become RGB, an animation its first frame."""
-    image = tf.cond(
-        tf.io.is_jpeg(encoded),
-        lambda: tf.io.decode_jpeg(encoded, channels=3, dct_method=_DCT_METHOD),
-        lambda: tf.io.decode_image(encoded, channels=3, expand_animations=False),
-    )
-    return tf.ensure_shape(image, [None, None, 3])
 
 
 def draw(height, width, num_views, seed):
@@ -173,7 +161,7 @@ def _view_of_jpeg(encoded, size, seed):
     views = draw(shape[0], shape[1], 1, seed)
     one = Draws(*[values[0] for values in views])
     crop = tf.image.decode_and_crop_jpeg(
-        encoded, one.boxes, channels=3, dct_method=_DCT_METHOD
+        encoded, one.boxes, channels=3, dct_method=decoding.DCT_METHOD
     )
     return render(crop, one, size)[tf.newaxis]
 

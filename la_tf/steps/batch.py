@@ -39,9 +39,9 @@ def unpack(data, augment=None, separate=False):
     """The `Batch` of what a dataset gave.
 
     Args:
-      data: the dataset's element, a training batch or what `augment` makes one from.
-      augment: a callable from the parts of `data` to a training batch, or None.
-      separate: whether the early views must be there.
+        data: the dataset's element, a training batch or what `augment` makes one from.
+        augment: a callable from the parts of `data` to a training batch, or None.
+        separate: whether the early views must be there.
     """
     if augment is not None:
         data = augment(*data)

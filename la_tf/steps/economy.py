@@ -15,9 +15,9 @@ def draw(weights, count, seed):
     view with h̃ < 1/M is drawn twice, unlike in independent draws.
 
     Args:
-      weights: [B, K], which sum to 1 in each row.
-      count: M, how many are drawn.
-      seed: [2], for `tf.random.stateless_uniform`.
+        weights: [B, K], which sum to 1 in each row.
+        count: M, how many are drawn.
+        seed: [2], for `tf.random.stateless_uniform`.
     """
     edges = tf.cumsum(weights, axis=1)[:, None, :-1]
     start = tf.random.stateless_uniform([tf.shape(weights)[0], 1], seed, alg="philox")

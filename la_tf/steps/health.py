@@ -14,9 +14,9 @@ class NonFiniteError(errors.UserError):
     """A loss or gradient that was not finite has ended the training.
 
     Attributes:
-      step: the number of the step, from 0.
-      learning_rate: of that step.
-      policies: pairs of a policy's number and how many of the batch's views had it.
+        step: the number of the step, from 0.
+        learning_rate: of that step.
+        policies: pairs of a policy's number and how many of the batch's views had it.
     """
 
     def __init__(self, step, learning_rate, policies, name_of=str):
@@ -53,12 +53,12 @@ class Health(tf.Module):
         heard of it: so the host need not wait for each step.
 
         Args:
-          finite: whether loss and gradient are.
-          step: its number.
-          broken: [num_policies], how many views of each policy in the global batch
-            have a likelihood that is not finite. These are named, or if there are
-            none, all that were
-          drawn: [num_policies].
+            finite: whether loss and gradient are.
+            step: its number.
+            broken: [num_policies], how many views of each policy in the global batch
+                have a likelihood that is not finite. These are named, or if there are
+                none, all that were
+            drawn: [num_policies].
         """
         failed = tf.logical_not(finite)
         self.skipped_steps.assign_add(tf.cast(failed, tf.int64))
@@ -96,9 +96,9 @@ class StopOnNonFinite(keras.callbacks.Callback):
     good step.
 
     Args:
-      every: looks after so many steps, and at each epoch's end. Looking makes the host
-        wait for the step.
-      name_of: gives a policy's name from its number, such as `la_tf.policy.name_of`.
+        every: looks after so many steps, and at each epoch's end. Looking makes the
+            host wait for the step.
+        name_of: gives a policy's name from its number, such as `la_tf.policy.name_of`.
     """
 
     def __init__(self, every=1, name_of=str):

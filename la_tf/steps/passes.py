@@ -77,10 +77,10 @@ def without_gradient(forward, parts, weigh, statistics):
     """All views `Weighed`, by passes that leave no trace in the classifier.
 
     Args:
-      forward: the step's `Forward`.
-      parts: a list of `Views`.
-      weigh: gives weights [B, K] from a log P [B, K].
-      statistics: the classifier's.
+        forward: the step's `Forward`.
+        parts: a list of `Views`.
+        weigh: gives weights [B, K] from a log P [B, K].
+        statistics: the classifier's.
     """
     columns = []
     for views in parts:
@@ -98,11 +98,11 @@ def with_gradient(forward, parts, weigh, statistics, optimizer):
     A part's activations are gone before the next part begins.
 
     Args:
-      forward: the step's `Forward`.
-      parts: a list of `Views`; one alone if they have no weights yet.
-      weigh: gives weights [B, K] from a log P [B, K] to views that have none.
-      statistics: the classifier's, which several parts together move once.
-      optimizer: scales the loss where it is a LossScaleOptimizer.
+        forward: the step's `Forward`.
+        parts: a list of `Views`; one alone if they have no weights yet.
+        weigh: gives weights [B, K] from a log P [B, K] to views that have none.
+        statistics: the classifier's, which several parts together move once.
+        optimizer: scales the loss where it is a LossScaleOptimizer.
     """
     trained, moved = [], []
     for views in parts:

@@ -26,9 +26,9 @@ def over_replicas(gradients, images, sums):
     its number. Everything travels together, once a step.
 
     Args:
-      gradients: a list, of this replica's mean loss.
-      images: how many images this replica holds, float32.
-      sums: any structure of float32 tensors.
+        gradients: a list, of this replica's mean loss.
+        images: how many images this replica holds, float32.
+        sums: any structure of float32 tensors.
     """
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync == 1:
@@ -70,10 +70,10 @@ def apply_if(condition, optimizer, gradients, variables):
     """Applies the gradients if the condition holds, and only counts the step if not.
 
     Args:
-      condition: a boolean, the same in all replicas.
-      optimizer: a Keras optimizer.
-      gradients: already summed over the replicas, the same in all.
-      variables: what they are the gradients of.
+        condition: a boolean, the same in all replicas.
+        optimizer: a Keras optimizer.
+        gradients: already summed over the replicas, the same in all.
+        variables: what they are the gradients of.
     """
     if hasattr(optimizer, "build"):
         # Slots must not be made inside of the condition.

@@ -124,8 +124,9 @@ class ConfigTest(parameterized.TestCase):
         (["--ubs_select=7"], "--ubs_select"),
         (["--method=equal", "--sigma=0.5"], "--sigma"),
         (["--method=baseline", "--num_views=4"], "--num_views"),
-        (["--view_chunk=2", "--backward_views=2"], "--view_chunk"),
+        (["--view_chunk=7"], "--view_chunk"),
         (["--jit_compile", "--strategy=mirrored"], "--jit_compile"),
+        (["--jit_compile", "--augment_on=device"], "--jit_compile"),
         (["--dataset=cifar10", "--preprocessing=inception"], "--preprocessing"),
         (["--strategy=multiworker"], "--run_dir"),
     )

@@ -154,6 +154,11 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         ]
         self.assertAllClose(rates, expected, rtol=1e-5)
 
+    def test_the_losses_are_those_they_were(self):
+        # Recorded; means over five steps each. Another processor rounds otherwise.
+        losses = [row["loss"] for row in run_folder.RunFolder(self.whole).rows()]
+        self.assertAllClose(losses, [2.34996, 2.40930, 2.32256, 2.31979], rtol=1e-2)
+
     def test_a_run_repeats_itself(self):
         again = self.folder()
         start(configuration(again))

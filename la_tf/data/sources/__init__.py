@@ -48,20 +48,21 @@ def load(
     """The data set called `name`, as a `Source`.
 
     Args:
-      name: one of `NAMES`.
-      data_dir: where the images are: the folder of class folders, the npz file, or
-        the folder of prepared tensorflow-datasets (theirs, if None).
-      image_size: the side, in pixels, of the square images to give; the stored size,
-        if None. Photographs are cropped to their central square first.
-      holdout: a fraction, or a number, of training images to hold out, in the classes'
-        proportions; they become the test part in the place of the real one.
-      limit_train: the number of training images to keep, equally many of each class.
-      seed: decides which images are held out and kept; nothing else does.
-      skip_bad_images: leave out files that are no readable image instead of failing.
-      encoded: give `Stream`s of encoded photographs instead of arrays.
+        name: one of `NAMES`.
+        data_dir: where the images are: the folder of class folders, the npz file, or
+            the folder of prepared tensorflow-datasets (theirs, if None).
+        image_size: the side, in pixels, of the square images to give; the stored size,
+            if None. Photographs are cropped to their central square first.
+        holdout: a fraction, or a number, of training images to hold out, in the
+            classes' proportions; they become the test part in the place of the real
+            one.
+        limit_train: the number of training images to keep, equally many of each class.
+        seed: decides which images are held out and kept; nothing else does.
+        skip_bad_images: leave out files that are no readable image instead of failing.
+        encoded: give `Stream`s of encoded photographs instead of arrays.
 
     Raises:
-      UserError: a sentence that names what is wrong and the way out.
+        UserError: a sentence that names what is wrong and the way out.
     """
     if name not in _READERS:
         raise UserError(f"--dataset={name} is not one of {', '.join(NAMES)}.")

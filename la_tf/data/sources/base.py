@@ -14,8 +14,8 @@ class Arrays:
     """A split that is kept in memory: small images of one size.
 
     Attributes:
-      images: uint8 [N, H, W, C].
-      labels: int32 [N].
+        images: uint8 [N, H, W, C].
+        labels: int32 [N].
     """
 
     images: np.ndarray
@@ -61,9 +61,9 @@ class Stream(abc.ABC):
         threads, so that a run that starts in the middle meets the same images.
 
         Args:
-          seed: an integer; None keeps the stored order.
-          epoch: an integer or a scalar int64 tensor; needed with a seed.
-          first: how many records of that order to leave out at its beginning.
+            seed: an integer; None keeps the stored order.
+            epoch: an integer or a scalar int64 tensor; needed with a seed.
+            first: how many records of that order to leave out at its beginning.
         """
 
 
@@ -75,15 +75,15 @@ class Source:
     """A data set: two splits, and what a network must know about its images.
 
     Attributes:
-      name: the name it was asked for by.
-      train: the training split.
-      test: the test split, or the images held out in its place.
-      class_names: the classes' names; a label is an index into them.
-      image_shape: (height, width, channels) of the images a network will see.
-      mean: each channel's mean over the images, in units of 0..1.
-      std: each channel's standard deviation, in units of 0..1.
-      skipped: how many unreadable images were left out.
-      location: where the images were read from.
+        name: the name it was asked for by.
+        train: the training split.
+        test: the test split, or the images held out in its place.
+        class_names: the classes' names; a label is an index into them.
+        image_shape: (height, width, channels) of the images a network will see.
+        mean: each channel's mean over the images, in units of 0..1.
+        std: each channel's standard deviation, in units of 0..1.
+        skipped: how many unreadable images were left out.
+        location: where the images were read from.
     """
 
     name: str

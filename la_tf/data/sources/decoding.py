@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+# Gives Pillow's pixels. TensorFlow's default is off by up to 19 of 255 in the tests'
+# photographs, and no faster.
+DCT_METHOD = "INTEGER_ACCURATE"
+
 
 def decode(encoded):
-    """uint8 [H, W, 3] from the bytes of a JPEG, PNG, BMP or GIF (its first frame)."""
-    image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
+    """uint8 [H, W, 3] from the bytes of a JPEG, PNG, BMP or GIF (its first frame).
+
+    Grey and CMYK become RGB.
+    """
+    image = tf.cond(
+        tf.io.is_jpeg(encoded),
+        lambda: tf.io.decode_jpeg(encoded, channels=3, dct_method=DCT_METHOD),
+        lambda: tf.io.decode_image(encoded, channels=3, expand_animations=False),
+    )
     return tf.ensure_shape(image, [None, None, 3])
 
 

@@ -37,9 +37,9 @@ def decoded(paths, image_size, skip_bad_images):
     """`(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
 
     Args:
-      paths: image files.
-      image_size: the side of the square images wanted; None if all have one size.
-      skip_bad_images: leave out unreadable files instead of raising a UserError.
+        paths: image files.
+        image_size: the side of the square images wanted; None if all have one size.
+        skip_bad_images: leave out unreadable files instead of raising a UserError.
     """
     import tensorflow as tf
 

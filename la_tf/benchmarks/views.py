@@ -28,15 +28,16 @@ def run(sizes=SIZES, seconds=6.0):
 def _report(side, batch_size, seconds):
     images = _images(2 * batch_size, side)
     opponent = pillow.measure(images, batch_size, seconds)
-    before = _megabytes()
+    idle = _megabytes()
     start_up, ours = _pipeline(images, batch_size, seconds)
-    memory = _megabytes() - before
     print(f"{side} x {side}, batches of {batch_size} images")
     print(f"{'la_tf.make_views':24}{ours:>10,.0f} views/s")
     print(f"{'lean Pillow pipeline':24}{opponent:>10,.0f} views/s")
     print(f"{'ratio':24}{ours / opponent:>10.1f}")
     print(f"{'first batch after':24}{start_up:>10.1f} s")
-    print(f"{'memory above the data':24}{memory:>10,.0f} MB, at its peak\n", flush=True)
+    print(
+        f"{'highest memory so far':24}{_megabytes():>10,.0f} MB, before {idle:,.0f}\n"
+    )
     for name, microseconds in _stages(images[:batch_size]).items():
         print(f"{name:24}{microseconds:>10.1f} us a view", flush=True)
     print()
@@ -150,4 +151,5 @@ def _operations(images, seconds):
 
 
 def _megabytes():
+    """The most memory that this process has ever held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

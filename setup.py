@@ -42,7 +42,7 @@ setuptools.setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]==2.15.1"],
-        "test": ["hypothesis>=6.80", "pytest>=7.4", "ruff>=0.4"],
+        "test": ["hypothesis>=6.80", "pytest>=7.4", "pytest-xdist>=3.5", "ruff>=0.4"],
     },
     classifiers=[
         "License :: OSI Approved :: Apache Software License",

@@ -1,6 +1,11 @@
 """Lets absl-style tests run under plain pytest."""
 
+import os
+
 from absl import flags
+
+# Two processes share a GPU, where there is one.
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
 def pytest_configure(config):

@@ -32,6 +32,7 @@ setuptools.setup(
         "numpy>=1.23,<2",
         "Pillow>=9.5",
         "scikit-learn>=1.2",
+        "scipy>=1.9",
         "tensorboard>=2.15,<2.16",
         "tensorflow==2.15.1",
         "tensorflow-addons==0.23.0",

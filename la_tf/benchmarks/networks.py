@@ -6,14 +6,11 @@ process has ever had.
 
 from __future__ import annotations
 
-import json
-import resource
 import statistics
-import subprocess
-import sys
 import time
 
 import models
+from la_tf.benchmarks import processes
 
 RUNS = 3
 SECONDS = 3.0  # the least that a run takes
@@ -29,7 +26,7 @@ def run():
     )
     print(f"{'':30}{'batch':>6}{'forward':>22}{'forward+backward':>24}{'memory':>10}")
     for name, remat in cases():
-        print(_row(name, remat, _in_new_process(name, remat)), flush=True)
+        print(_row(name, remat, processes.measure(__name__, name, remat)), flush=True)
 
 
 def cases():
@@ -52,9 +49,9 @@ def measure(name, remat=False):
     labels = tf.random.stateless_uniform([batch], [0, 2], 0, classes, tf.int32)
     forward = tf.function(lambda: tf.reduce_sum(model(images, training=False)))
     backward = tf.function(lambda: _gradient_sums(model, images, labels))
-    before = _peak_megabytes()
+    before = processes.peak_megabytes()
     backward()
-    megabytes = _peak_megabytes() - before
+    megabytes = processes.peak_megabytes() - before
     return {
         "forward": _rates(forward, batch),
         "backward": _rates(backward, batch),
@@ -102,22 +99,3 @@ def _row(name, remat, result):
 
 def _spread(rates):
     return f"{statistics.median(rates):.1f} ({min(rates):.1f}-{max(rates):.1f})"
-
-
-def _in_new_process(name, remat):
-    program = (
-        "import json, sys; from la_tf import startup; startup.quiet(); "
-        "from la_tf.benchmarks import networks; "
-        "print(json.dumps(networks.measure(*json.loads(sys.argv[1]))))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps([name, remat])],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -6,12 +6,10 @@ highest a process has ever had.
 
 from __future__ import annotations
 
-import json
-import resource
 import statistics
-import subprocess
-import sys
 import time
+
+from la_tf.benchmarks import processes
 
 MODEL = "wrn_16_2"
 SIDE = 32
@@ -41,7 +39,7 @@ def run():
     print(f"{'':28}{'ms a step':>22}{'of K = 1':>10}{'memory':>10}")
     single = None
     for name, num_views, options in CASES:
-        result = _in_new_process(num_views, options)
+        result = processes.measure(__name__, num_views, options)
         single = single or result["median"]
         spread = f"({result['fastest']:.0f}-{result['slowest']:.0f})"
         print(
@@ -64,7 +62,7 @@ def measure(num_views, options):
     step = model.make_train_function()
     batch = _batch(num_views, options.get("e_step") == "separate")
     batches = iter(tf.data.Dataset.from_tensors(batch).repeat())
-    before = _peak_megabytes()
+    before = processes.peak_megabytes()
     step(batches)
     milliseconds = []
     for _ in range(STEPS):
@@ -75,7 +73,7 @@ def measure(num_views, options):
         "median": statistics.median(milliseconds),
         "fastest": min(milliseconds),
         "slowest": max(milliseconds),
-        "megabytes": _peak_megabytes() - before,
+        "megabytes": processes.peak_megabytes() - before,
     }
 
 
@@ -92,22 +90,3 @@ def _batch(num_views, with_early):
     policies = tf.random.stateless_uniform(shape, [0, 3], 0, 256, tf.int32)
     batch = (views, labels, policies)
     return (*batch, views, labels) if with_early else batch
-
-
-def _in_new_process(num_views, options):
-    program = (
-        "import json, sys; from la_tf import startup; startup.quiet(); "
-        "from la_tf.benchmarks import steps; "
-        "print(json.dumps(steps.measure(*json.loads(sys.argv[1]))))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps([num_views, options])],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

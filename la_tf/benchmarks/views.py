@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 
-from la_tf.benchmarks import pillow
+from la_tf.benchmarks import pillow, processes
 
 NUM_VIEWS = pillow.NUM_VIEWS
 # Side of the images, and images in a batch.
@@ -28,16 +27,15 @@ def run(sizes=SIZES, seconds=6.0):
 def _report(side, batch_size, seconds):
     images = _images(2 * batch_size, side)
     opponent = pillow.measure(images, batch_size, seconds)
-    idle = _megabytes()
+    idle = processes.peak_megabytes()
     start_up, ours = _pipeline(images, batch_size, seconds)
     print(f"{side} x {side}, batches of {batch_size} images")
     print(f"{'la_tf.make_views':24}{ours:>10,.0f} views/s")
     print(f"{'lean Pillow pipeline':24}{opponent:>10,.0f} views/s")
     print(f"{'ratio':24}{ours / opponent:>10.1f}")
     print(f"{'first batch after':24}{start_up:>10.1f} s")
-    print(
-        f"{'highest memory so far':24}{_megabytes():>10,.0f} MB, before {idle:,.0f}\n"
-    )
+    highest = processes.peak_megabytes()
+    print(f"{'highest memory so far':24}{highest:>10,.0f} MB, before {idle:,.0f}\n")
     for name, microseconds in _stages(images[:batch_size]).items():
         print(f"{name:24}{microseconds:>10.1f} us a view", flush=True)
     print()
@@ -148,8 +146,3 @@ def _operations(images, seconds):
         _rate(batches, seconds / 2)
         speeds[name] = 2 * count * _rate(batches, seconds)
     return speeds
-
-
-def _megabytes():
-    """The most memory that this process has ever held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

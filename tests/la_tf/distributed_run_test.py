@@ -17,7 +17,7 @@ FLAGS = (
     "--limit_train=80",
     "--batch_size=16",
     "--num_views=2",
-    "--epochs=12",
+    "--epochs=4",
     "--strategy=multiworker",
 )
 
@@ -77,8 +77,8 @@ class DistributedRunTest(absltest.TestCase):
         self.assertEqual(worker.communicate(timeout=60)[0], "")
         self.assertEqual(worker.returncode, 0)
         rows = run_folder.RunFolder(run_dir).rows()
-        self.assertEqual([row["epoch"] for row in rows], list(range(1, 13)))
-        self.assertEqual([row["step"] for row in rows], list(range(5, 65, 5)))
+        self.assertEqual([row["epoch"] for row in rows], [1, 2, 3, 4])
+        self.assertEqual([row["step"] for row in rows], [5, 10, 15, 20])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import assembly, examples, profiling, recorder, tensorboard
+from la_tf import assembly, examples, ops, profiling, recorder, tensorboard
 from la_tf.config import TrainConfig
 from la_tf.data import batches
 from la_tf.model import LatentAugment
@@ -34,7 +34,7 @@ def train(run_dir, profile=False, epochs=2, **values):
     )
     model = LatentAugment(classifier, sigma=config.sigma)
     model.compile(keras.optimizers.SGD(0.1))
-    history = recorder.Recorder(folder, plan, lambda step: 0.1)
+    history = recorder.Recorder(folder, plan, lambda step: 0.1, ops.OPERATIONS)
     callbacks = [
         history,
         tensorboard.TensorBoard(folder, config, history, source, maker),

@@ -8,6 +8,7 @@ from la_tf import command, startup
 
 def main(subject):
     startup.quiet()
+    startup.hush_compiler()
     importlib.import_module(f"la_tf.benchmarks.{subject}").run()
 
 

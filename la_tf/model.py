@@ -9,10 +9,10 @@ from tensorflow import keras
 
 from la_tf import em
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
-from la_tf.steps import batch as batches
-from la_tf.steps import economy, health, passes, update
-from la_tf.steps.health import StopOnNonFinite
-from la_tf.steps.statistics import Statistics
+from la_tf.step import health, passes, update
+from la_tf.step import training_batch as batches
+from la_tf.step.health import StopOnNonFinite
+from la_tf.step.moving_averages import Statistics
 
 E_STEPS = ("shared", "separate")
 
@@ -232,7 +232,7 @@ class LatentAugment(keras.Model):
         count = self._backward_views
         if count is None:
             return views._replace(weights=weights)
-        drawn = views.chosen(economy.draw(weights, count, seed))
+        drawn = views.chosen(passes.draw_views(weights, count, seed))
         return drawn._replace(weights=tf.fill(tf.shape(drawn.positions), 1.0 / count))
 
     def _update(self, batch, weighed, trained):

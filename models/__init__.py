@@ -45,7 +45,7 @@ def build(
     if zero_init_last and family != "resnet":
         raise ValueError(f"zero_init_last is for resnet_50, not for {name}.")
     options = {"zero_init_last": True} if zero_init_last else {}
-    ends = importlib.import_module("models.ends")
+    ends = importlib.import_module("models.pixels_to_logits")
     ends.check_classes(num_classes)
     inputs, pixels = ends.entrance(family, input_shape, mean, std)
     network = importlib.import_module(f"models.{family}")

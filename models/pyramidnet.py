@@ -9,7 +9,7 @@ from __future__ import annotations
 import tensorflow as tf
 from tensorflow import keras
 
-from models import blocks, layers, shake
+from models import blocks, layers, shake_layers
 
 EXPANSION = 4
 LAST_KEEP = 0.5  # the chance of the last block to be left alone by ShakeDrop
@@ -58,7 +58,7 @@ class PyramidBlock(blocks.Block):
         self.norm2 = layers.batch_norm("norm2")
         self.conv3 = layers.convolution(EXPANSION * width, 1, name="conv3")
         self.norm3 = layers.batch_norm("norm3")
-        self.drop = shake.ShakeDrop(keep, salt, name="drop")
+        self.drop = shake_layers.ShakeDrop(keep, salt, name="drop")
         # "same" averages just the pixels that exist where a side is odd.
         self.pool = keras.layers.AveragePooling2D(stride, padding="same", name="pool")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 from tensorflow import keras
 
-from models import blocks, layers, shake
+from models import blocks, layers, shake_layers
 
 BLOCKS_PER_STAGE = 4
 
@@ -38,7 +38,7 @@ class ShakeShakeBlock(blocks.Block):
         self.stride = stride
         self.branch1 = _branch(filters, stride, "branch1")
         self.branch2 = _branch(filters, stride, "branch2")
-        self.mix = shake.ShakeShake(salt, name="mix")
+        self.mix = shake_layers.ShakeShake(salt, name="mix")
         self.shortcut = None
 
     def build(self, input_shape):

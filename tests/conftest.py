@@ -4,6 +4,10 @@ import os
 
 from absl import flags
 
+from la_tf import environment
+
+# Before any test file imports TensorFlow.
+environment.settle()
 # Two processes share a GPU, where there is one.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from la_tf.data import draws
+from la_tf import draws
 
 
 def cutmix(views, labels, seed, probability=0.5):

@@ -14,7 +14,7 @@ import typing
 import numpy as np
 import tensorflow as tf
 
-from la_tf.data import draws
+from la_tf import draws
 from la_tf.data.sources import decoding
 
 AREA = (0.08, 1.0)

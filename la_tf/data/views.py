@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from la_tf import policy
-from la_tf.data import baseline, final
+from la_tf.data import final, pad_and_crop
 from la_tf.ops import checks, mixing
 
 FINAL_STEPS = ("cutmix", "cutout", "none")
@@ -78,7 +78,7 @@ class ViewMaker:
         """
         images = checks.to_bytes(images)
         crop_seed, seed = _split(seeds[0], 2)
-        base_views = baseline.pad_crop_flip(
+        base_views = pad_and_crop.pad_crop_flip(
             images, self.num_views, crop_seed, self.padding, self.flip
         )
         return self._finish(base_views, labels, seed)

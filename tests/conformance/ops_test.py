@@ -8,14 +8,14 @@ from tensorflow import keras
 from la_tf import ops, policy
 from la_tf.ops import compiled, grouped, operation
 from tests import helper
-from tests.la_tf import ops_mixing_test, ops_parity_test
+from tests.la_tf.ops import mixing_test, parity_test
 
 NAMES = (*ops.OPERATIONS, "SamplePairing")
 
 
 class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
     def test_every_operation_has_a_parity_test(self):
-        tested = {*ops_parity_test.REFERENCES, *ops_mixing_test.REFERENCES}
+        tested = {*parity_test.REFERENCES, *mixing_test.REFERENCES}
         self.assertEqual(tested, set(NAMES))
         self.assertLen(ops.OPERATIONS, 16)
 

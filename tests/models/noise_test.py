@@ -10,7 +10,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
-from models import noise, shake
+from models import noise, shake_layers
 from tests import helper
 
 # Two replicas without a GPU; TensorFlow wants to know before its first operation.
@@ -55,7 +55,7 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(mode=list(MODES), dtype=("float32", "float16"))
     def test_shake_shake(self, mode, dtype):
-        layer = shake.ShakeShake(salt=1, dtype=dtype)
+        layer = shake_layers.ShakeShake(salt=1, dtype=dtype)
         first, second = (tf.constant(x, dtype) for x in (self.first, self.second))
 
         def run(first, second):
@@ -77,7 +77,7 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(mode=list(MODES), dtype=("float32", "float16"))
     def test_shake_drop(self, mode, dtype):
-        layer = shake.ShakeDrop(keep=0.75, salt=1, dtype=dtype)
+        layer = shake_layers.ShakeDrop(keep=0.75, salt=1, dtype=dtype)
         inputs = tf.constant(self.first, dtype)
         # Uniform numbers for gate, a and b: the first image is kept (0.7 < 0.75).
         rows = [[0.7, 0.1, 0.2], [0.8, 0.1, 0.2], [0.76, 1.0, 0.9]]
@@ -101,17 +101,19 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(gradient, backward, **near)
 
     def test_evaluation_gives_the_expectation(self):
-        mean = shake.ShakeShake(salt=1)([self.first, self.second], training=False)
+        mean = shake_layers.ShakeShake(salt=1)(
+            [self.first, self.second], training=False
+        )
         self.assertAllClose(mean, (self.first + self.second) / 2, atol=1e-6)
-        dropped = shake.ShakeDrop(keep=0.7, salt=1)(self.first, training=False)
+        dropped = shake_layers.ShakeDrop(keep=0.7, salt=1)(self.first, training=False)
         self.assertAllClose(dropped, 0.7 * self.first, atol=1e-6)
 
     def test_training_has_that_expectation(self):
         """20,000 images of ones: the mean is known to about 0.004 (three errors)."""
         ones = tf.ones([20_000, 1, 1, 1])
         with noise.scope(SEED):
-            mixed = shake.ShakeShake(salt=1)([ones, -ones], training=True)
-            dropped = shake.ShakeDrop(keep=0.7, salt=2)(ones, training=True)
+            mixed = shake_layers.ShakeShake(salt=1)([ones, -ones], training=True)
+            dropped = shake_layers.ShakeDrop(keep=0.7, salt=2)(ones, training=True)
         # 2a - 1 is uniform in -1..1: mean 0, standard deviation 0.577.
         self.assertAllClose(tf.reduce_mean(mixed), 0.0, atol=0.015)
         self.assertAllClose(np.std(mixed), 1 / np.sqrt(3), atol=0.01)
@@ -131,7 +133,7 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
         """What a ShakeShake layer makes of examples; ones and zeros give a itself."""
         ones = tf.ones([examples, 1, 1, 1])
         with noise.scope(seed, **where):
-            mixed = shake.ShakeShake(salt=5)([ones, 0 * ones], training=True)
+            mixed = shake_layers.ShakeShake(salt=5)([ones, 0 * ones], training=True)
         return tf.reshape(mixed, [-1])
 
     def test_seed_and_salt_alone_decide(self):
@@ -170,7 +172,7 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_without_a_scope_noise_is_tensorflows_own(self):
         ones = tf.ones([4, 1, 1, 1])
-        layer = shake.ShakeShake(salt=5)
+        layer = shake_layers.ShakeShake(salt=5)
         runs = []
         for seed in (1, 1, 2):
             tf.random.set_seed(seed)
@@ -211,7 +213,7 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
 
         self.assertAllEqual(logits([1, 2]), logits([1, 2]))
         self.assertNotAllClose(logits([1, 2]), logits([1, 3]))
-        kinds = (shake.ShakeShake, shake.ShakeDrop)
+        kinds = (shake_layers.ShakeShake, shake_layers.ShakeDrop)
         salts = [part.salt for part in model.submodules if isinstance(part, kinds)]
         self.assertGreater(len(salts), 2)
         self.assertLen(set(salts), len(salts))

@@ -1,8 +1,6 @@
 """The house rules that a machine can check."""
 
 import ast
-import fnmatch
-import re
 
 from absl.testing import absltest
 
@@ -48,14 +46,8 @@ class TestFilesTest(absltest.TestCase):
 
     def test_every_test_has_a_bazel_target(self):
         build = (helper.ROOT / "tests" / "BUILD").read_text("utf-8")
-        pattern = re.search(r'TESTS = glob\(\["(.+)"\]\)', build).group(1)
-        depth = pattern.count("/")
-        for path in TESTS:
-            name = path.relative_to(helper.ROOT / "tests").as_posix()
-            with self.subTest(name):
-                self.assertTrue(fnmatch.fnmatch(name, pattern))
-                # A star of Bazel's glob does not cross folders; fnmatch's does.
-                self.assertEqual(name.count("/"), depth)
+        # Two stars of Bazel's glob match any number of folders.
+        self.assertIn('TESTS = glob(["**/*_test.py"])', build)
 
     def test_ci_runs_the_readme_s_test_line(self):
         readme = (helper.ROOT / "README.md").read_text("utf-8").splitlines()
@@ -73,7 +65,7 @@ class ImportsTest(absltest.TestCase):
 
     def test_only_commands_import_flags(self):
         for path in (helper.ROOT / "la_tf").rglob("*.py"):
-            is_command = path.stem in COMMANDS and path.parent.name == "la_tf"
+            is_command = path.stem == "__main__" and path.parent.name in COMMANDS
             with self.subTest(path.name):
                 self.assertTrue(is_command or "flags" not in packages(path))
 

@@ -17,13 +17,13 @@ __all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Stream", "load"]
 
 _READERS = {
     "digits": "digits",
-    "cifar10": "prepared",
-    "cifar100": "prepared",
-    "svhn": "prepared",
-    "imagenet2012": "prepared",
-    "mnist": "prepared",
-    "fashion_mnist": "prepared",
-    "oxford_flowers102": "prepared",
+    "cifar10": "tfds_reader",
+    "cifar100": "tfds_reader",
+    "svhn": "tfds_reader",
+    "imagenet2012": "tfds_reader",
+    "mnist": "tfds_reader",
+    "fashion_mnist": "tfds_reader",
+    "oxford_flowers102": "tfds_reader",
     "folder": "folder",
     "npz": "npz",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf.data.sources import statistics, subsets
+from la_tf.data.sources import normalisation, subsets
 from la_tf.data.sources.base import Arrays, Source
 
 _TEST_IMAGES = 360
@@ -22,10 +22,10 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     train, test = subsets.hold_out(whole, _TEST_IMAGES, _SPLIT_SEED)
     if image_size is not None:
         train, test = (
-            Arrays(statistics.resized(split.images, image_size), split.labels)
+            Arrays(normalisation.resized(split.images, image_size), split.labels)
             for split in (train, test)
         )
-    mean, std = statistics.mean_and_std(train.images)
+    mean, std = normalisation.mean_and_std(train.images)
     return Source(
         name=name,
         train=train,

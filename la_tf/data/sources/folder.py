@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 
-from la_tf.data.sources import image_files, statistics
+from la_tf.data.sources import image_files, normalisation
 from la_tf.data.sources.base import Arrays, Source
 from la_tf.errors import UserError
 
@@ -42,7 +42,7 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     class_names = listings[0].class_names
     for split, listing in zip(splits, listings):
         _check_classes(split.labels, listing)
-    mean, std = statistics.IMAGENET
+    mean, std = normalisation.IMAGENET
     return Source(
         name=name,
         train=splits[0],

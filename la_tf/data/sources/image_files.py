@@ -9,7 +9,7 @@ import pathlib
 import numpy as np
 from absl import logging
 
-from la_tf.data import bars
+from la_tf import console
 from la_tf.errors import UserError
 
 MIXED_SIZES = (
@@ -85,12 +85,12 @@ def _each(function, paths, skip_bad_images, what):
         except (_BadImageError, OSError) as error:
             return None, error
 
-    bar = bars.bar(what, len(paths))
+    counter = console.Counter(what, len(paths))
     workers = min(os.cpu_count() or 1, 32)
-    with bar, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with counter, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         try:
             for index, (result, error) in enumerate(pool.map(attempt, paths)):
-                bar.update()
+                counter.advance()
                 if error is None:
                     yield index, result
                 elif skip_bad_images:

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 
-from la_tf.data.sources import statistics
+from la_tf.data.sources import normalisation
 from la_tf.data.sources.base import Arrays, Source
 from la_tf.errors import UserError
 
@@ -28,11 +28,11 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
                 f"{path}: images of x_test are {test.images.shape[1:]} and those of "
                 f"x_train {train.images.shape[1:]}; they must be of one shape."
             )
-    mean, std = statistics.mean_and_std(train.images)
+    mean, std = normalisation.mean_and_std(train.images)
     if image_size is not None:
-        train = Arrays(statistics.resized(train.images, image_size), train.labels)
+        train = Arrays(normalisation.resized(train.images, image_size), train.labels)
         if test is not None:
-            test = Arrays(statistics.resized(test.images, image_size), test.labels)
+            test = Arrays(normalisation.resized(test.images, image_size), test.labels)
     return Source(
         name=name,
         train=train,

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from la_tf.data import bars
+from la_tf import console
 from la_tf.data.sources import base, streams
 
 # Files read at once. Their records are mixed, then shuffled a block at a time: some
@@ -170,10 +170,10 @@ def _indexed(paths, lengths):
         measured, cycle_length=_GROUP, num_parallel_calls=tf.data.AUTOTUNE
     )
     rows = []
-    with bars.bar("Finding classes", int(np.sum(lengths))) as bar:
+    with console.Counter("Finding classes", int(np.sum(lengths))) as counter:
         for batch in measures.batch(_BLOCK).prefetch(2):
             rows.append(batch.numpy())
-            bar.update(len(batch))
+            counter.advance(len(batch))
     rows = np.concatenate(rows)
     # Back from turn by turn to file by file.
     file, length, label = rows[np.argsort(rows[:, 0], kind="stable")].T

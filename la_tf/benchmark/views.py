@@ -1,0 +1,148 @@
+"""Views a second, by operation and by stage, beside a lean Pillow pipeline."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from la_tf.benchmark import pillow, processes
+
+NUM_VIEWS = pillow.NUM_VIEWS
+# Side of the images, and images in a batch.
+SIZES = ((32, 128), (224, 32))
+
+
+def run(sizes=SIZES, seconds=6.0):
+    """None; prints a table for each size.
+
+    Args:
+        sizes: pairs of image side and batch size.
+        seconds: how long each of the two pipelines is measured.
+    """
+    print(f"{NUM_VIEWS} views an image: crop, flip, two operations, CutMix\n")
+    for side, batch_size in sizes:
+        _report(side, batch_size, seconds)
+
+
+def _report(side, batch_size, seconds):
+    images = _images(2 * batch_size, side)
+    opponent = pillow.measure(images, batch_size, seconds)
+    idle = processes.peak_megabytes()
+    start_up, ours = _pipeline(images, batch_size, seconds)
+    print(f"{side} x {side}, batches of {batch_size} images")
+    print(f"{'la_tf.make_views':24}{ours:>10,.0f} views/s")
+    print(f"{'lean Pillow pipeline':24}{opponent:>10,.0f} views/s")
+    print(f"{'ratio':24}{ours / opponent:>10.1f}")
+    print(f"{'first batch after':24}{start_up:>10.1f} s")
+    highest = processes.peak_megabytes()
+    print(f"{'highest memory so far':24}{highest:>10,.0f} MB, before {idle:,.0f}\n")
+    for name, microseconds in _stages(images[:batch_size]).items():
+        print(f"{name:24}{microseconds:>10.1f} us a view", flush=True)
+    print()
+    speeds = _operations(images[:batch_size], seconds / 16)
+    for name, speed in speeds.items():
+        print(f"{name:24}{speed:>10,.0f} operations/s", flush=True)
+    slowest = min(speeds.values()) / statistics.median(speeds.values())
+    print(f"{'slowest of median':24}{slowest:>10.2f}\n")
+
+
+def _images(count, side):
+    """Pieces of two real photographs, uint8 [count, side, side, 3]."""
+    import numpy as np
+    from sklearn import datasets
+
+    photographs = datasets.load_sample_images().images
+    generator = np.random.default_rng(0)
+    pieces = []
+    for index in range(count):
+        photograph = photographs[index % len(photographs)]
+        top = generator.integers(photograph.shape[0] - side + 1)
+        left = generator.integers(photograph.shape[1] - side + 1)
+        pieces.append(photograph[top : top + side, left : left + side])
+    return np.stack(pieces)
+
+
+def _pipeline(images, batch_size, seconds):
+    """Seconds to the first batch, and views a second from then on."""
+    import tensorflow as tf
+
+    import la_tf
+
+    labels = tf.range(len(images)) % 10
+    source = tf.data.Dataset.from_tensor_slices((images, labels))
+    source = source.batch(batch_size, drop_remainder=True).cache().repeat()
+    start = time.perf_counter()
+    batches = iter(la_tf.make_views(source, 10, NUM_VIEWS))
+    next(batches)
+    start_up = time.perf_counter() - start
+    # What was prefetched while the first batch was waited for does not count.
+    _rate(batches, seconds / 6)
+    return start_up, _rate(batches, seconds) * batch_size * NUM_VIEWS
+
+
+def _rate(iterator, seconds):
+    """Elements a second."""
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        next(iterator)
+        count += 1
+    return count / (time.perf_counter() - start)
+
+
+def _stages(images):
+    """Microseconds a view of each stage, alone and called from Python, by name."""
+    import tensorflow as tf
+
+    from la_tf import policy
+    from la_tf.data import final, pad_and_crop
+
+    batch_size, seed = len(images), tf.constant([1, 2])
+    policies = policy.Policies()
+    images = tf.constant(images)
+    views = pad_and_crop.pad_crop_flip(images, NUM_VIEWS, seed)
+    labels = tf.ones([batch_size, NUM_VIEWS, 10]) / 10
+    drawn = policy.draw(batch_size, NUM_VIEWS, seed)
+    stages = {
+        "crop and flip": lambda: pad_and_crop.pad_crop_flip(images, NUM_VIEWS, seed),
+        "draw": lambda: policy.draw(batch_size, NUM_VIEWS, seed),
+        "two operations": lambda: policies.apply(views, labels, *drawn, seed),
+        "CutMix, every batch": lambda: final.cutmix(views, labels, seed, 1.0),
+    }
+    return {
+        name: _best(tf.function(stage)) * 1e6 / batch_size / NUM_VIEWS
+        for name, stage in stages.items()
+    }
+
+
+def _best(function, times=5):
+    """Seconds of the fastest of a few calls."""
+    function()
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def _operations(images, seconds):
+    """Operations a second on all cores, by name: each policy is one of them, twice."""
+    import tensorflow as tf
+
+    from la_tf import policy
+
+    count = len(images) * NUM_VIEWS
+    policies = policy.Policies()
+    views = tf.repeat(images[:, tf.newaxis], NUM_VIEWS, axis=1)
+    labels = tf.ones([len(images), NUM_VIEWS, 10]) / 10
+    _, levels = policy.draw(len(images), NUM_VIEWS, [1, 2])
+    speeds = {}
+    for index, name in enumerate(policies.names):
+        twice = tf.fill([len(images), NUM_VIEWS], index * policy.NUM_OPERATIONS + index)
+        data = (views, labels, twice, levels, [3, 4])
+        batches = tf.data.Dataset.from_tensors(data).repeat()
+        batches = batches.map(policies.apply, num_parallel_calls=tf.data.AUTOTUNE)
+        batches = iter(batches.prefetch(2))
+        _rate(batches, seconds / 2)
+        speeds[name] = 2 * count * _rate(batches, seconds)
+    return speeds

@@ -1,0 +1,81 @@
+"""The baseline preprocessing of small images: zero padding, random crop, flip."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from la_tf import draws
+
+
+def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
+    """`num_views` views `[B, K, H, W, C]` of each image, in the images' own dtype.
+
+    Each view is the image, mirrored with probability 1/2, padded with black and
+    cropped back to its own size at a place of its own.
+
+    Args:
+        images: `[B, H, W, C]`; only the rank must be known statically.
+        num_views: K, the number of views of each image.
+        seed: integer `[2]`; the same seed gives the same views.
+        padding: how far a crop may move in each direction, in pixels.
+        flip: whether views may be mirrored left to right.
+    """
+    images = tf.convert_to_tensor(images)
+    _check(images, num_views, padding)
+    if not padding and not flip:
+        return tf.stack([images] * num_views, axis=1)
+    tops, lefts, mirrored = _draw(tf.shape(images)[0], num_views, seed, padding, flip)
+    # Mirrored once an image, not once a view; tf.reverse is ten times as fast as
+    # slicing with a step of -1.
+    sources = tf.stack([images, tf.reverse(images, [2])] if flip else [images])
+    views = _crop(sources, mirrored, tops, lefts, padding)
+    return tf.ensure_shape(views, [images.shape[0], num_views, *images.shape[1:]])
+
+
+def _check(images, num_views, padding):
+    if images.shape.rank != 4:
+        raise ValueError(
+            f"images must be a batch [B, H, W, C], not of shape {images.shape}."
+        )
+    if num_views < 1:
+        raise ValueError(f"num_views must be 1 or more, not {num_views}.")
+    if padding < 0:
+        raise ValueError(f"padding must be 0 or more, not {padding}.")
+
+
+def _draw(batch, num_views, seed, padding, flip):
+    """The crops' top rows, left columns and mirror bits, each int32 `[B, K]`."""
+    limits = [2 * padding + 1, 2 * padding + 1, 2 if flip else 1]
+    seeds = draws.split(seed, len(limits))
+    return [
+        draws.below([batch, num_views], one_seed, limit)
+        for one_seed, limit in zip(seeds, limits)
+    ]
+
+
+def _crop(sources, chosen, tops, lefts, padding):
+    """Crops `[B, K, H, W, C]` of `sources[chosen]`, which is `[S, B, H, W, C]`.
+
+    The work is done in rows, not in pixels: a crop's rows are copied whole out of the
+    padded images, and all crops that begin in the same column are cut together. It is
+    2.5 times as fast as a gather of pixels at 32 x 32, and 3 times at 224 x 224.
+    """
+    _, batch, height, width, channels = tf.unstack(tf.shape(sources))
+    margins = [[0, 0], [0, 0], [padding, padding], [padding, padding], [0, 0]]
+    rows = tf.pad(sources, margins)
+    rows = tf.reshape(rows, [-1, (width + 2 * padding) * channels])
+    source = chosen * batch + tf.range(batch)[:, tf.newaxis]
+    first_rows = tf.reshape(source * (height + 2 * padding) + tops, [-1])
+    lefts = tf.reshape(lefts, [-1])
+
+    columns = range(2 * padding + 1)
+    groups = tf.dynamic_partition(first_rows, lefts, len(columns))
+    crops = []
+    for column, group in zip(columns, groups):
+        whole = tf.gather(rows, group[:, tf.newaxis] + tf.range(height))
+        begin = column * channels
+        crops.append(whole[..., begin : begin + width * channels])
+    # A gather rather than tf.dynamic_stitch, which has no GPU kernel for uint8.
+    places = tf.math.invert_permutation(tf.argsort(lefts, stable=True))
+    views = tf.gather(tf.concat(crops, axis=0), places)
+    return tf.reshape(views, [batch, tf.shape(tops)[1], height, width, channels])

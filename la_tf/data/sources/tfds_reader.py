@@ -1,0 +1,158 @@
+"""The known data sets, read through tensorflow-datasets."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+
+from la_tf import console
+from la_tf.data.sources import normalisation, tfds_store
+from la_tf.data.sources.base import Arrays, Source
+from la_tf.errors import UserError
+
+_BATCH = 256
+_ENCODED_SIZE = 224
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """What tensorflow-datasets calls a data set and its parts, and its statistics."""
+
+    tfds_name: str
+    train: str
+    test: str
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+_CIFAR = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+_SVHN = ((0.4309, 0.4302, 0.4463), (0.1965, 0.1983, 0.1994))
+
+_KNOWN = {
+    "cifar10": _Known("cifar10", "train", "test", *_CIFAR),
+    "cifar100": _Known("cifar100", "train", "test", *_CIFAR),
+    "svhn": _Known("svhn_cropped", "train+extra", "test", *_SVHN),
+    "mnist": _Known("mnist", "train", "test", (0.1307,), (0.3081,)),
+    "fashion_mnist": _Known("fashion_mnist", "train", "test", (0.2860,), (0.3530,)),
+    "imagenet2012": _Known(
+        "imagenet2012", "train", "validation", *normalisation.IMAGENET
+    ),
+    # Ten images a class to train on and ten to choose by; with nothing chosen by
+    # them, both are for training.
+    "oxford_flowers102": _Known(
+        "oxford_flowers102", "train+validation", "test", *normalisation.IMAGENET
+    ),
+}
+
+NAMES = tuple(_KNOWN)
+
+
+def tfds_name(name):
+    """What tensorflow-datasets calls the data set."""
+    return _KNOWN[name].tfds_name
+
+
+def read(name, *, data_dir, image_size, skip_bad_images, encoded):
+    """A known data set, downloaded first if it is not there and its host is."""
+    del skip_bad_images
+    known = _KNOWN[name]
+    builder = tfds_store.open_builder(known.tfds_name, data_dir)
+    if not tfds_store.is_ready(builder):
+        tfds_store.download(builder, name)
+    _check_parts(name, known, builder)
+    if encoded:
+        side = image_size or _ENCODED_SIZE
+        shape = (side, side, 3)
+        train, test = (_stream(builder, part) for part in (known.train, known.test))
+    else:
+        shape = _shape(name, builder, image_size)
+        train, test = (
+            _arrays(builder, part, shape) for part in (known.train, known.test)
+        )
+    return Source(
+        name=name,
+        train=train,
+        test=test,
+        class_names=tuple(builder.info.features["label"].names),
+        image_shape=shape,
+        mean=known.mean,
+        std=known.std,
+        location=str(builder.data_dir),
+    )
+
+
+def _check_parts(name, known, builder):
+    for part in (known.train + "+" + known.test).split("+"):
+        if part not in builder.info.splits:
+            raise UserError(
+                f"--dataset={name} in {builder.data_dir} was prepared without its "
+                f"{part} part: remove that folder and prepare it again."
+            )
+
+
+def _shape(name, builder, image_size):
+    """(height, width, channels) of the images as arrays."""
+    height, width, channels = builder.info.features["image"].shape
+    if image_size is not None:
+        return (image_size, image_size, channels)
+    if height is None:
+        raise UserError(
+            f"--dataset={name} holds photographs of different sizes; pass "
+            "--image_size, for example --image_size=64, to keep them in memory."
+        )
+    return (height, width, channels)
+
+
+def _arrays(builder, part, shape):
+    """Every image of a part, decoded once."""
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    from la_tf.data.sources import decoding
+
+    stored = builder.info.features["image"].shape
+
+    def example(image, label):
+        if stored[0] is None:
+            image = decoding.central_square(image, shape[0])
+        return image, label
+
+    examples = builder.as_dataset(
+        split=part,
+        as_supervised=True,
+        # One file after the other: the stored order, whatever the machine.
+        read_config=tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False),
+    )
+    examples = examples.map(example, num_parallel_calls=tf.data.AUTOTUNE)
+    size = builder.info.splits[part].num_examples
+    kept = shape if stored[0] is None else stored
+    # Filled in place: SVHN's 604,388 images are 1.9 GB, and there is no room for two.
+    images, labels = np.empty((size, *kept), np.uint8), np.empty(size, np.int32)
+    done = 0
+    with console.Counter(f"Reading {part}", size) as counter:
+        for batch, batch_labels in examples.batch(_BATCH).prefetch(2):
+            count = len(batch_labels)
+            images[done : done + count] = batch
+            labels[done : done + count] = batch_labels
+            done += count
+            counter.advance(count)
+    return Arrays(normalisation.resized(images, shape[0]), labels)
+
+
+def _stream(builder, part):
+    """The encoded photographs of a part, left on disk."""
+    from la_tf.data.sources import shards
+
+    if builder.info.file_format.value != "tfrecord":
+        raise UserError(
+            f"{builder.data_dir} was prepared as {builder.info.file_format.value}; "
+            "photographs are read from tfrecord files: prepare it again in that format."
+        )
+    paths, lengths = [], []
+    for name in part.split("+"):
+        split = builder.info.splits[name]
+        paths += [str(pathlib.Path(path)) for path in split.filepaths]
+        lengths += list(split.shard_lengths)
+    return shards.Shards(paths, lengths)

@@ -1,0 +1,1 @@
+"""A trained classifier as TensorFlow Serving wants it."""

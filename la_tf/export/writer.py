@@ -1,0 +1,133 @@
+"""Writing a run's network where TensorFlow Serving finds it, whole or not at all.
+
+EXPORT_DIR/1/saved_model.pb, variables/    the network and its signatures
+EXPORT_DIR/1/assets/class_names.txt        the classes, a line each
+EXPORT_DIR/1/assets.extra/                 warm-up requests; how it was trained
+EXPORT_DIR/2/ ...                          the next export
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+
+import tensorflow as tf
+
+from la_tf.errors import UserError
+from la_tf.export import serving, warmup
+from la_tf.run import restore
+
+# The run's config.json and the checkpoint's name, below the version's folder.
+TRAINING_PATH = "assets.extra/training.json"
+
+
+def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
+    """The path of the new version's folder.
+
+    Args:
+        folder: the RunFolder.
+        export_dir: the folder that holds a model's versions, made where it is missing.
+        stages: is told what is being done, a `console.Stages`.
+        version: a number from 1; None takes the one after the largest.
+        checkpoint: "last", "best" or a path.
+
+    Raises:
+        UserError: the version is there already, the run has no network to export, or
+            the folder cannot be written. Nothing is left behind then.
+    """
+    export_dir = pathlib.Path(export_dir)
+    target = _target(export_dir, version)
+    stages.begin("rebuilding the network")
+    network = restore.load(folder, checkpoint)
+    with _new_folder(target) as partial:
+        stages.begin("tracing and writing it")
+        server = _save(network, partial)
+        stages.begin("adding the warm-up requests")
+        _add_extras(network, server, partial, export_dir.resolve().name)
+    return target
+
+
+def versions(export_dir):
+    """The numbers of the versions that a folder holds, in rising order."""
+    if not export_dir.is_dir():
+        return []
+    # Serving takes a folder called 007 for version 7.
+    return sorted(int(path.name) for path in export_dir.iterdir() if _is_version(path))
+
+
+def _is_version(path):
+    return path.is_dir() and path.name.isascii() and path.name.isdigit()
+
+
+def _target(export_dir, version):
+    """The folder of the version to write, which is not there yet."""
+    taken = versions(export_dir)
+    free = max(taken, default=0) + 1
+    if version in taken:
+        raise UserError(
+            f"--version={version} is in {export_dir} already and is not overwritten; "
+            f"leave --version out to write version {free}."
+        )
+    return export_dir / str(version or free)
+
+
+@contextlib.contextmanager
+def _new_folder(target):
+    """A folder to fill, which becomes `target` at the end if nothing went wrong.
+
+    It stands beside it, under a name that Serving does not look at, so that renaming
+    it is one step and a server meets all of it or nothing.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # The temporary folder is closed to other users; the one within it is not.
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as outer:
+            partial = pathlib.Path(outer) / target.name
+            yield partial
+            os.rename(partial, target)
+    except (OSError, tf.errors.OpError) as error:
+        raise UserError(_why(target, error)) from None
+
+
+def _why(target, error):
+    """The sentence for a version that could not be written."""
+    if target.exists():
+        return f"{target} was written by somebody else meanwhile; export again."
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return (
+        f"--export_dir={target.parent} cannot be written ({reason}); make room, or "
+        "choose another --export_dir."
+    )
+
+
+def _save(network, path):
+    """The `Server` of a network, after it was written to `path`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        names_file = pathlib.Path(scratch) / "class_names.txt"
+        lines = [" ".join(name.splitlines()) for name in network.class_names]
+        names_file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        server = serving.Server(
+            network.classifier,
+            network.class_names,
+            names_file,
+            serving.preparation(network.config.preprocessing, network.image_shape),
+        )
+        tf.saved_model.save(
+            server,
+            str(path),
+            signatures=server.signatures(),
+            # Nobody trains a served model.
+            options=tf.saved_model.SaveOptions(experimental_custom_gradients=False),
+        )
+    return server
+
+
+def _add_extras(network, server, path, model_name):
+    (path / "assets.extra").mkdir()
+    warmup.write(path / warmup.PATH, model_name, server.warmup_requests())
+    name = pathlib.Path(network.checkpoint).name
+    training = {**network.record, "checkpoint": name}
+    (path / TRAINING_PATH).write_text(json.dumps(training, indent=2) + "\n", "utf-8")

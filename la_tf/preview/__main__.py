@@ -1,0 +1,41 @@
+"""Draws what the policies do to images: python -m la_tf.preview --dataset=D."""
+
+from flags import preview as preview_flags
+from la_tf import cli, console
+from la_tf.errors import UserError
+
+
+def main():
+    request = preview_flags.preview_request()
+    verbosity = request.config.verbosity
+    with console.Stages(3, verbosity) as stages:
+        stages.begin("loading TensorFlow")
+        cli.load_tensorflow(verbosity)
+        cli.hush_compiler()
+        from la_tf.preview import sheets
+
+        stages.begin("reading images")
+        examples = sheets.load(request.config, request.images)
+        stages.begin("drawing")
+        save(sheets.operations(examples), request.operations_path)
+        save(sheets.views(examples), request.views_path)
+    if verbosity >= 0:
+        print(f"operations at each level   {request.operations_path}")
+        print(f"views of a few images      {request.views_path}")
+    return 0
+
+
+def save(picture, path):
+    """None; writes a picture to a PNG file."""
+    try:
+        picture.save(path)
+    except OSError as error:
+        raise UserError(
+            f"--output: {path} cannot be written ({error.strerror}); choose another "
+            "place."
+        ) from None
+
+
+if __name__ == "__main__":
+    preview_flags.install_help()
+    cli.run(main)

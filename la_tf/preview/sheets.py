@@ -1,0 +1,171 @@
+"""The two sheets of a preview: operations at every level, and views of images."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from la_tf import ops, policy
+from la_tf.config import TrainConfig
+from la_tf.ops import blend, geometry, mixing, tone
+from la_tf.preview import contact_sheet
+from la_tf.run import build, view_samples
+
+# Enough for a mixed image to meet several partners.
+SMALLEST_BATCH = 10
+VIEWS_A_LINE = 9
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Preview:
+    """Images of a data set with their views, as a run would see them.
+
+    Attributes:
+        config: of the run.
+        examples: at least as many as are shown, where the data set has them.
+        class_names: of the data set.
+        shown: how many of them are shown with their views.
+    """
+
+    config: TrainConfig
+    examples: view_samples.Examples
+    class_names: tuple[str, ...]
+    shown: int
+
+
+def load(config, shown):
+    """The `Preview` of a run's data, `shown` images of it with their views."""
+    source = build.load_source(config)
+    maker = build.view_maker(config, source)
+    drawn = view_samples.draw(source, maker, config.seed, max(shown, SMALLEST_BATCH))
+    return Preview(config, drawn, source.class_names, shown)
+
+
+def operations(preview):
+    """The sheet of every operation at every level, on the first image."""
+    return contact_sheet.draw(
+        f"{preview.config.dataset}: the operations at each level",
+        "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
+        "the images to mix with.",
+        operation_rows(preview),
+        columns=[f"level {level}" for level in range(ops.NUM_LEVELS)],
+    )
+
+
+def operation_rows(preview):
+    """A row for each operation, and a last one for all those that have no level."""
+    config, images = preview.config, preview.examples.images
+    leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
+    for index, name in enumerate(policy.operations_of(config.transforms)):
+        seed = (config.seed, index)
+        options = {"alpha": config.mixup_alpha} if name == "MixUp" else {}
+        layer = ops.make(name, **options)
+        if layer.needs_partner:
+            mixed.append(_mixed_row(layer, images, seed))
+        elif layer.has_level:
+            leveled.append(_level_row(layer, images[0], seed))
+        else:
+            tiles.append(layer.apply(images[:1], 0, seed).numpy()[0])
+            names.append(name)
+    return [*leveled, *mixed, contact_sheet.Row(tiles, names, "no level")]
+
+
+def views(preview):
+    """The sheet of a few images and their views with the policies' names."""
+    config, examples = preview.config, preview.examples
+    rows = []
+    for image in range(min(preview.shown, len(examples.images))):
+        tiles, captions = [examples.images[image]], [_class_name(preview, image)]
+        names = _policy_names(preview, image)
+        for first in range(0, len(names), VIEWS_A_LINE):
+            line = slice(first, first + VIEWS_A_LINE)
+            tiles.extend(examples.views[image][line])
+            captions.extend(names[line])
+            rows.append(contact_sheet.Row(tiles, captions, first_column=first > 0))
+            tiles, captions = [], []
+    return contact_sheet.draw(
+        f"{config.dataset}: views as training sees them", _pipeline(config), rows
+    )
+
+
+def level_value(name, level, image_shape):
+    """What a level means for an operation, in a few characters.
+
+    Args:
+        name: the operation's name.
+        level: 0..9.
+        image_shape: (H, W, ...), for what is measured in pixels.
+    """
+    step = level / (ops.NUM_LEVELS - 1)
+    if name in ("ShearX", "ShearY"):
+        return f"±{geometry.MAX_SHEAR * step:.2f}"
+    if name in ("TranslateX", "TranslateY"):
+        share = level * geometry.SHIFT_NUMERATOR / geometry.SHIFT_DENOMINATOR
+        return f"±{100 * share:.0f} %"
+    if name == "Rotate":
+        return f"{geometry.MAX_DEGREES * (2 * step - 1):+.0f}°".replace("-", "−")
+    if name == "Posterize":
+        return f"{tone.POSTERIZE_BITS[level]} bits"
+    if name == "Solarize":
+        return f"from {math.ceil(256 * (1 - step))}"
+    if name == "Cutout":
+        size = level * mixing.CUTOUT_NUMERATOR * min(image_shape[:2])
+        return f"{math.floor(size / mixing.CUTOUT_DENOMINATOR + 0.5)} px"
+    return f"× {blend.FACTORS[level]:.1f}"
+
+
+def _level_row(layer, image, seed):
+    name = type(layer).__name__
+    levels = np.arange(ops.NUM_LEVELS)
+    tiles = layer.apply(np.stack([image] * len(levels)), levels, seed).numpy()
+    captions = [level_value(name, level, image.shape) for level in levels]
+    return contact_sheet.Row(list(tiles), captions, name)
+
+
+def _mixed_row(layer, images, seed):
+    """As many draws of an operation that mixes images as there are levels."""
+    tiles, captions = [], []
+    for draw in range(ops.NUM_LEVELS):
+        draw_seed = (seed[0], seed[1] + 100 * (draw + 1))
+        share = 0.5
+        if isinstance(layer, mixing.MixUp):
+            labels = np.eye(len(images), dtype=np.float32)
+            changed, labels = layer.apply(images, 0, draw_seed, labels)
+            share = labels[0, 0].numpy()
+        else:
+            changed = layer.apply(images, 0, draw_seed)
+        tiles.append(changed[0].numpy())
+        captions.append(f"{100 * share:.0f} % own")
+    return contact_sheet.Row(tiles, captions, f"{type(layer).__name__}\n(ten draws)")
+
+
+def _class_name(preview, image):
+    return f"{preview.class_names[preview.examples.labels[image]]}\n"
+
+
+def _policy_names(preview, image):
+    """A view's policy in two lines, the first operation in the upper."""
+    names = (
+        policy.name_of(index, preview.config.transforms)
+        for index in preview.examples.policies[image]
+    )
+    return [name.replace(">", " >\n") for name in names]
+
+
+def _pipeline(config):
+    """What happens to an image, in one line."""
+    steps = {
+        "crop": [f"padding {config.padding} and crop"],
+        "inception": ["random resized crop", "colour jitter", "lighting"],
+        "none": [],
+    }[config.preprocessing]
+    if config.flip:
+        steps.append("flip")
+    steps.append("two operations")
+    if config.final == "cutmix":
+        steps.append(f"CutMix in {100 * config.cutmix_probability:.0f} % of batches")
+    elif config.final == "cutout":
+        steps.append("Cutout")
+    return " → ".join(steps)

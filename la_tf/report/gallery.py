@@ -1,0 +1,79 @@
+"""Figures as files beside the page and as drawings in it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+
+from la_tf import drawing
+from la_tf.errors import UserError
+from la_tf.report import markup
+
+# Colours of the figures, and what the page's style sheet calls them.
+_COLOURS = {
+    "#ffffff": "none",
+    drawing.INK: "currentColor",
+    drawing.GRID: "var(--grid)",
+    **{colour: f"var(--series-{n})" for n, colour in enumerate(drawing.SERIES)},
+}
+_DROPPED = re.compile(
+    r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>",
+    re.DOTALL,
+)
+
+
+class Gallery:
+    """The folder that a report is written to."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.names = []
+
+    def write(self, name, data):
+        """The path of a file that is now there, whole."""
+        path = self.path / name
+        partial = path.with_name(f"{name}.partial")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(data)
+            os.replace(partial, path)
+        except OSError as error:
+            raise UserError(
+                f"--report_dir={self.path} cannot be written ({error.strerror}); "
+                "choose another --report_dir."
+            ) from None
+        return path
+
+    def save(self, name, figure):
+        """The figure's SVG text, which is also saved, as is a PNG."""
+        svg = drawing.svg(figure)
+        self.write(f"{name}.png", drawing.png(figure))
+        self.write(f"{name}.svg", svg.encode())
+        self.names.append(name)
+        return svg
+
+    def chart(self, name, figure, alt, caption=None):
+        """The figure as HTML that takes up the page's colours; also saved."""
+        drawn = inline(self.save(name, figure), name, alt)
+        under = [markup.tag("figcaption", caption)] if caption else []
+        return markup.tag("figure", drawn, *under, class_="chart")
+
+
+def inline(svg, name, alt):
+    """An SVG file's text as an element of a page.
+
+    Its colours become the page's, and its names get a prefix: all drawings of a page
+    share one space of names.
+    """
+    svg = _DROPPED.sub("", svg)
+    prefix = re.sub(r"\W", "-", name) + "-"
+    svg = re.sub(r'(\bid=")', rf"\g<1>{prefix}", svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
+    for colour, other in _COLOURS.items():
+        svg = svg.replace(f": {colour}", f": {other}")
+    box = re.search(r'viewBox="[^"]+"', svg).group()
+    label = markup.tag("svg", role="img", aria_label=alt)
+    opening = label.replace("<svg", f"<svg {box}").replace("></svg>", ">")
+    body = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    return markup.Html(opening + re.sub(r"\s+", " ", body).strip())

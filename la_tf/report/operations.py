@@ -1,0 +1,120 @@
+"""The operations one by one: how likely as first and as second, and their levels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from la_tf import drawing, ops
+from la_tf.ops import blend, geometry, mixing, tone
+from la_tf.report import markup
+
+_SHOWN_LEVELS = (0, 3, 6, 9)
+
+
+def section(run, operations, images, gallery, level, prefix=""):
+    """The section with both marginals of the prior and a table of the levels."""
+    first, second = marginals(run.priors[-1], len(operations))
+    figure = _drawn(operations, first, second)
+    told = ", ".join(
+        f"{name} {one:.2f} and {two:.2f}"
+        for name, one, two in zip(operations, first, second)
+    )
+    chart = gallery.chart(
+        f"{prefix}operations",
+        figure,
+        f"Each operation's share as first and as second, times uniform: {told}.",
+    )
+    return markup.section(
+        level,
+        "Operations and levels",
+        markup.tag(
+            "div",
+            chart,
+            _table(run, operations, images),
+            class_="charts",
+        ),
+        note="The bars: the prior summed over the other operation, in sixteenths. "
+        "A level is drawn evenly from 0 to 9 for each operation of each view, whatever "
+        "the policy: levels are not learned.",
+    )
+
+
+def marginals(prior, count):
+    """Each operation's probability as first and as second, times uniform."""
+    square = np.reshape(prior, [count, count])
+    return square.sum(1) * count, square.sum(0) * count
+
+
+def _drawn(operations, first, second):
+    places = np.arange(len(operations))
+    look = {"height": 0.38, "left": 1}
+    with drawing.style():
+        figure = drawing.new_figure(4.4, 4.8)
+        axes = figure.add_subplot()
+        axes.barh(
+            places - 0.2, first - 1, color=drawing.SERIES[0], label="first", **look
+        )
+        axes.barh(
+            places + 0.2, second - 1, color=drawing.SERIES[1], label="second", **look
+        )
+        axes.axvline(1, color=drawing.INK, linewidth=0.8)
+        axes.set_yticks(places, operations)
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x")
+        axes.set_axisbelow(True)
+        axes.set_xlabel("times uniform")
+        figure.legend(loc="outside upper right", ncols=2)
+    return figure
+
+
+def _table(run, operations, images):
+    head = ["operation", "level 0 to 9"]
+    if images is not None:
+        head.append(f"at levels {', '.join(map(str, _SHOWN_LEVELS))}")
+    rows = []
+    for name in operations:
+        row = [name, level_range(name, run.config)]
+        if images is not None:
+            row.append(_pictures(name, images, run.config))
+        rows.append(row)
+    return markup.table(head, rows, "Levels of the operations", class_="levels")
+
+
+def level_range(name, config):
+    """What an operation's levels mean, in words."""
+    shift = geometry.SHIFT_NUMERATOR * 9 / geometry.SHIFT_DENOMINATOR
+    square = mixing.CUTOUT_NUMERATOR * 9 / mixing.CUTOUT_DENOMINATOR
+    bits = tone.POSTERIZE_BITS
+    factors = f"factor {blend.FACTORS[0]:g} to {blend.FACTORS[-1]:g}"
+    ranges = {
+        "ShearX": f"slope 0 to {geometry.MAX_SHEAR:g}, either way",
+        "ShearY": f"slope 0 to {geometry.MAX_SHEAR:g}, either way",
+        "TranslateX": f"0 to {shift:.0%} of the width, either way",
+        "TranslateY": f"0 to {shift:.0%} of the height, either way",
+        "Rotate": f"−{geometry.MAX_DEGREES:g}° to {geometry.MAX_DEGREES:g}°",
+        "Posterize": f"{bits[0]} to {bits[-1]} bits kept",
+        "Solarize": "inverted from 256 (none) to 0 (all)",
+        "Cutout": f"square of 0 to {square:.1%} of the side",
+        "MixUp": f"no level; share from Beta(α, α), α = {config.mixup_alpha:g}",
+        "SamplePairing": "no level; half of each image",
+    }
+    if name in ranges:
+        return ranges[name]
+    return factors if ops.make(name).has_level else "no level"
+
+
+def _pictures(name, images, config):
+    options = {"alpha": config.mixup_alpha} if name == "MixUp" else {}
+    layer = ops.make(name, **options)
+    levels = _SHOWN_LEVELS if layer.has_level else _SHOWN_LEVELS[:1]
+    changed = [layer.apply(images, one, [config.seed, 0])[0].numpy() for one in levels]
+    return markup.tag(
+        "span",
+        *(
+            markup.picture(pixels, f"{name} at level {one}")
+            for pixels, one in zip(changed, levels)
+        ),
+        class_="row",
+    )

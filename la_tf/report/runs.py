@@ -1,0 +1,98 @@
+"""What a report reads from a run's folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+
+import numpy as np
+
+from la_tf import methods
+from la_tf.config import TrainConfig
+from la_tf.errors import UserError
+from la_tf.run.folder import RunFolder
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """A run with at least one finished epoch.
+
+    Attributes:
+        folder: the RunFolder.
+        name: what it is called in the report, different for each run.
+        config: the TrainConfig.
+        record: what config.json holds.
+        rows: those of metrics.csv.
+        priors: float [epochs, policies]; no epochs where the method has no policies.
+    """
+
+    folder: RunFolder
+    name: str
+    config: TrainConfig
+    record: dict
+    rows: list
+    priors: np.ndarray
+
+    @property
+    def last(self):
+        """The last epoch's row."""
+        return self.rows[-1]
+
+    @property
+    def best(self):
+        """The row with the highest test accuracy, the first among equals."""
+        return max(self.rows, key=lambda row: row["test_accuracy"])
+
+    @property
+    def has_policies(self):
+        """Whether the run has policies to show."""
+        return len(self.priors) > 0
+
+    @property
+    def seconds(self):
+        """Training seconds of all finished epochs."""
+        return sum(row["seconds"] for row in self.rows)
+
+    def column(self, name):
+        """One number an epoch, float [epochs]; NaN where it was not recorded."""
+        return np.array([row.get(name, np.nan) for row in self.rows])
+
+
+def read(paths):
+    """The Runs in these folders.
+
+    Raises:
+        UserError: one of them holds no run, or none with a finished epoch.
+    """
+    names = _names(paths)
+    return [_read(RunFolder(path), name) for path, name in zip(paths, names)]
+
+
+def _read(folder, name):
+    config, record = folder.config(), folder.record()
+    try:
+        rows = folder.rows()
+        priors = folder.policies()
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        raise UserError(
+            f"metrics.csv or policy.npz in --run_dir={folder.path} is damaged."
+        ) from None
+    if not rows:
+        raise UserError(
+            f"the run in --run_dir={folder.path} has no finished epoch yet; let it "
+            "finish one first."
+        )
+    # The two files are written one after the other; a kill may fall between them.
+    epochs = len(rows) if methods.get(config.method).operations else 0
+    return Run(folder, name, config, record, rows, priors[:epochs])
+
+
+def _names(paths):
+    """The folders' names, with as many parents as it takes to tell them apart."""
+    parts = [RunFolder(path).path.resolve().parts for path in paths]
+    if len(set(parts)) < len(parts):
+        raise UserError("--run_dir names the same run twice; leave one of them out.")
+    length = 1
+    while len({part[-length:] for part in parts}) < len(parts):
+        length += 1
+    return ["/".join(part[-length:]) for part in parts]

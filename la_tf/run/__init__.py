@@ -1,0 +1,1 @@
+"""A training run on disk: folder, checkpoints, results, and its parts made anew."""

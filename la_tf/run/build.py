@@ -1,0 +1,127 @@
+"""The parts of a run, made from its configuration."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+from tensorflow import keras
+
+import models
+from la_tf import methods, policy
+from la_tf.data import sources
+from la_tf.data.views import ViewMaker
+from la_tf.errors import UserError
+from la_tf.model import LatentAugment
+from la_tf.run import folder as run_folder
+from la_tf.schedule import WarmupCosine
+
+# A short run spends no more than this share of its steps on the warm-up.
+_LONGEST_WARMUP = 0.2
+
+
+def load_source(config):
+    """The data set of a run."""
+    return sources.load(
+        config.dataset,
+        data_dir=config.data_dir,
+        image_size=config.image_size,
+        holdout=config.holdout,
+        limit_train=config.limit_train,
+        seed=config.seed,
+        skip_bad_images=config.skip_bad_images,
+        encoded=config.preprocessing == "inception",
+    )
+
+
+def view_maker(config, source):
+    """The ViewMaker of a run."""
+    crops = config.preprocessing == "crop"
+    return ViewMaker(
+        source.num_classes,
+        num_views=config.num_views,
+        operations=methods.get(config.method).operations,
+        transforms=config.transforms,
+        mixup_alpha=config.mixup_alpha,
+        final=config.final,
+        cutmix_probability=config.cutmix_probability,
+        cutout_size=config.cutout_size,
+        fill=tuple(round(255 * channel) for channel in source.mean),
+        padding=config.padding if crops else 0,
+        flip=config.flip,
+        keep_early=config.e_step == "separate",
+        on_host=config.augment_on == "host",
+    )
+
+
+def build_classifier(config, image_shape, num_classes, mean, std):
+    """A freshly initialised network."""
+    try:
+        return models.build(
+            config.model,
+            image_shape,
+            num_classes,
+            mean=mean,
+            std=std,
+            remat=config.remat,
+        )
+    except ValueError as error:
+        raise UserError(f"--model={config.model}: {error}") from None
+
+
+def learning_rate(config, plan):
+    """The schedule of a run's learning rate."""
+    warmup = min(
+        config.warmup_epochs * plan.steps_per_epoch,
+        int(_LONGEST_WARMUP * plan.total_steps),
+    )
+    return WarmupCosine(config.learning_rate, warmup, plan.total_steps)
+
+
+def make_model(config, source, augment, schedule):
+    """The compiled LatentAugment model; `augment` is None or runs in the step."""
+    classifier = build_classifier(
+        config, source.image_shape, source.num_classes, source.mean, source.std
+    )
+    model = LatentAugment(
+        classifier,
+        num_policies=policy.NUM_POLICIES,
+        sigma=config.sigma,
+        weight_decay=config.weight_decay,
+        prior=config.prior,
+        prior_window=config.prior_window,
+        initial_prior=read_prior(config.prior_from),
+        ubs_select=config.ubs_select if config.method == "ubs" else None,
+        e_step=config.e_step,
+        view_chunk=config.view_chunk,
+        backward_views=config.backward_views,
+        clip_norm=config.clip_norm,
+        on_nonfinite=config.on_nonfinite,
+        seed=config.seed,
+        augment=augment,
+    )
+    optimizer = keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
+    model.compile(optimizer, jit_compile=config.jit_compile)
+    # So that a checkpoint finds its momentum at once, and a damaged one is noticed.
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def read_prior(path):
+    """The prior at the end of another run, float [policies]; None for no path.
+
+    Args:
+        path: a run folder, or a policy.npz of one.
+    """
+    if path is None:
+        return None
+    path = pathlib.Path(path)
+    file = run_folder.RunFolder(path).policy_path if path.is_dir() else path
+    try:
+        with np.load(file) as arrays:
+            return arrays["prior"][-1]
+    except (OSError, ValueError, KeyError, IndexError):
+        raise UserError(
+            f"--prior_from={path} is neither a run folder with a finished epoch nor "
+            "the policy.npz of one."
+        ) from None

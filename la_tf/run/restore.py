@@ -1,0 +1,101 @@
+"""A run's network with the weights it was trained to."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pathlib
+
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf.config import TrainConfig
+from la_tf.errors import UserError
+from la_tf.run import build, checkpoints
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained network and what must be known to use it.
+
+    Attributes:
+        classifier: the Keras model, from raw pixels to logits.
+        config: the TrainConfig of its run.
+        record: what the run's config.json holds.
+        checkpoint: the path of the checkpoint that its weights came from.
+    """
+
+    classifier: keras.Model
+    config: TrainConfig
+    record: dict
+    checkpoint: str
+
+    @property
+    def class_names(self):
+        """The classes' names; a label is an index into them."""
+        return tuple(self.record["data"]["class_names"])
+
+    @property
+    def image_shape(self):
+        """Height, width and channels of the images the network takes."""
+        return tuple(self.record["data"]["image_shape"])
+
+
+def load(folder, checkpoint="last"):
+    """The `Trained` network of a run.
+
+    Args:
+        folder: the RunFolder.
+        checkpoint: "last", "best", or the path of a checkpoint of that network.
+
+    Raises:
+        UserError: the folder holds no run, or the checkpoint cannot be used.
+    """
+    config, record = folder.config(), folder.record()
+    path = _find(folder, checkpoint)
+    with _precision(config):
+        classifier = _build(folder, config, record)
+    checkpoints.restore_classifier(classifier, path)
+    return Trained(classifier, config, record, path)
+
+
+def _build(folder, config, record):
+    try:
+        data = record["data"]
+        shape, classes = tuple(data["image_shape"]), len(data["class_names"])
+        mean, std = data["mean"], data["std"]
+    except (KeyError, TypeError):
+        raise UserError(
+            f"{folder.config_path} does not tell the classes and the images' shape; "
+            "it was not written by la_tf.train."
+        ) from None
+    return build.build_classifier(config, shape, classes, mean, std)
+
+
+def _find(folder, checkpoint):
+    """The path of a checkpoint, as TensorFlow wants it: without a suffix."""
+    if checkpoint in ("last", "best"):
+        return checkpoints.latest(folder, best=checkpoint == "best")
+    path = pathlib.Path(checkpoint)
+    if path.is_dir():
+        path = tf.train.latest_checkpoint(str(path)) or path
+    elif path.suffix == ".index":
+        path = path.with_suffix("")
+    if not pathlib.Path(f"{path}.index").is_file():
+        raise UserError(
+            f"--checkpoint={checkpoint} is no checkpoint (there is no {path}.index); "
+            "give last, best or a path such as RUN/checkpoints/step-100."
+        )
+    return str(path)
+
+
+@contextlib.contextmanager
+def _precision(config):
+    """The policy of the run while its network is built: it then computes as it did."""
+    before = keras.mixed_precision.global_policy()
+    name = "mixed_float16" if config.mixed_precision else "float32"
+    keras.mixed_precision.set_global_policy(name)
+    try:
+        yield
+    finally:
+        keras.mixed_precision.set_global_policy(before)

@@ -1,0 +1,91 @@
+"""On which devices and machines a run is spread."""
+
+import tensorflow as tf
+
+from la_tf.errors import UserError
+from la_tf.run import cluster
+
+
+def make(name, logical_cpus=None):
+    """The tf.distribute strategy of a name.
+
+    "auto" is multiworker where TF_CONFIG names several workers, mirrored where several
+    devices are to be had, and otherwise none.
+
+    Args:
+        name: "auto", "none", "mirrored" or "multiworker".
+        logical_cpus: splits the CPU into so many devices, to mirror without GPUs.
+    """
+    # Workers must find each other before TensorFlow touches any device.
+    if name == "multiworker" or (name == "auto" and cluster.workers() > 1):
+        return _multiworker()
+    if logical_cpus:
+        _split_cpu(logical_cpus)
+    devices = _devices(logical_cpus)
+    if name == "none" or (name == "auto" and len(devices) == 1):
+        return tf.distribute.get_strategy()
+    return tf.distribute.MirroredStrategy(devices, _reduction(devices))
+
+
+def worker_index(strategy):
+    """The number of this process among the workers; 0 is the chief."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or resolver.task_id is None:
+        return 0
+    return resolver.task_id
+
+
+def worker_count(strategy):
+    """How many processes train together."""
+    return cluster.workers() if strategy.cluster_resolver is not None else 1
+
+
+def _multiworker():
+    if cluster.workers() < 2:
+        raise UserError(
+            "--strategy=multiworker needs the environment variable TF_CONFIG with a "
+            "cluster of at least two workers and this one's task; for one machine use "
+            "--strategy=mirrored."
+        )
+    return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def _devices(logical_cpus):
+    if logical_cpus:
+        return [f"/cpu:{index}" for index in range(logical_cpus)]
+    gpus = tf.config.list_logical_devices("GPU")
+    return [device.name for device in gpus] or ["/cpu:0"]
+
+
+def _reduction(devices):
+    # NCCL speaks to GPUs only.
+    if "GPU" in devices[0]:
+        return None
+    return tf.distribute.HierarchicalCopyAllReduce()
+
+
+def _split_cpu(count):
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    if len(tf.config.get_logical_device_configuration(cpu) or ()) == count:
+        return
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        raise UserError(
+            "--logical_cpus must be set before TensorFlow is used; start a new process."
+        ) from None
+
+
+def any_worker(strategy, flag):
+    """Whether the flag is set in any of the workers; all must ask at the same step."""
+    if worker_count(strategy) == 1:
+        return flag
+    return bool(_sum_over_replicas(strategy, tf.constant(int(flag))) > 0)
+
+
+@tf.function
+def _sum_over_replicas(strategy, value):
+    copies = strategy.run(tf.identity, [value])
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, copies, axis=None)

@@ -1,0 +1,187 @@
+"""Passes of the views through the classifier, with gradients and without."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from la_tf import em
+from la_tf.step import update
+from models import noise
+
+
+class Outcome(NamedTuple):
+    """What the classifier says of some views, each [B, M]."""
+
+    log_probability: Any
+    log_likelihood: Any
+    correct: Any
+
+
+class Weighed(NamedTuple):
+    """The views as the E-step sees them, each [B, M]."""
+
+    log_probability: Any
+    weights: Any
+
+
+class Trained(NamedTuple):
+    """What a pass with gradients gives."""
+
+    weighed: Weighed
+    correct: Any  # [B, M]
+    loss: Any
+    gradients: Any
+
+
+class Forward:
+    """The training-mode pass of one step; repeated, it repeats the network's noise."""
+
+    def __init__(self, classifier, seed, total):
+        """Args:
+        classifier: gives logits [N, classes] for images [N, ...].
+        seed: [2], of this step and replica.
+        total: all views of the batch, B * K.
+        """
+        self.classifier = classifier
+        self._seed = seed
+        self._total = total
+
+    def __call__(self, views):
+        """The `Outcome` of some `Views`."""
+        images = _flat(views.images)
+        positions = _flat(views.positions)
+        with noise.scope(self._seed, positions=positions, total=self._total):
+            logits = self.classifier(images, training=True)
+        logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(views.labels))
+        correct = tf.equal(tf.argmax(logits, -1), tf.argmax(views.labels, -1))
+        return Outcome(
+            em.log_probability(logits, views.labels),
+            em.log_likelihood(logits, views.labels),
+            tf.cast(correct, tf.float32),
+        )
+
+
+def in_chunks(views, size=None):
+    """The views in parts of at most `size` an image; all in one part for None."""
+    count = views.positions.shape[1]
+    size = size or count
+    return [
+        views.columns(start, min(start + size, count))
+        for start in range(0, count, size)
+    ]
+
+
+def draw_views(weights, count, seed):
+    """Return `count` views of each image, [B, count], in proportion to the weights.
+
+    Training on a few of the views keeps the gradient right on average.
+
+    Systematic sampling: with one u uniform in [0, 1) an image, the points (u + m) / M,
+    m = 0 .. M-1, fall into intervals as long as the weights, one interval a view. Each
+    point is uniform in its own M-th of [0, 1), so that the expected number of points in
+    an interval of length h̃ is M h̃: weights of 1/M on the views drawn are unbiased. No
+    view with h̃ < 1/M is drawn twice, unlike in independent draws.
+
+    Args:
+        weights: [B, K], which sum to 1 in each row.
+        count: M, how many are drawn.
+        seed: [2], for `tf.random.stateless_uniform`.
+    """
+    edges = tf.cumsum(weights, axis=1)[:, None, :-1]
+    start = tf.random.stateless_uniform([tf.shape(weights)[0], 1], seed, alg="philox")
+    points = (start + tf.range(count, dtype=tf.float32)) / count
+    return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int32), -1)
+
+
+def without_gradient(forward, parts, weigh, statistics):
+    """All views `Weighed`, by passes that leave no trace in the classifier.
+
+    Args:
+        forward: the step's `Forward`.
+        parts: a list of `Views`.
+        weigh: gives weights [B, K] from a log P [B, K].
+        statistics: the classifier's.
+    """
+    columns = []
+    for views in parts:
+        # One part after the other, so that memory holds one of them only.
+        with tf.control_dependencies(columns[-1:]):
+            columns.append(forward(views).log_probability)
+            statistics.restore()
+    log_probability = tf.concat(columns, 1)
+    return Weighed(log_probability, weigh(log_probability))
+
+
+def with_gradient(forward, parts, weigh, statistics, optimizer):
+    """What training on the parts gives, one after the other, in sum: a `Trained`.
+
+    A part's activations are gone before the next part begins.
+
+    Args:
+        forward: the step's `Forward`.
+        parts: a list of `Views`; one alone if they have no weights yet.
+        weigh: gives weights [B, K] from a log P [B, K] to views that have none.
+        statistics: the classifier's, which several parts together move once.
+        optimizer: scales the loss where it is a LossScaleOptimizer.
+    """
+    trained, moved = [], []
+    for views in parts:
+        finished = trained[-1].gradients if trained else []
+        with tf.control_dependencies(finished):
+            part = _one_part(forward, views, weigh, optimizer, 1.0 / len(parts))
+            if trained:
+                part = part._replace(gradients=_sum(finished, part.gradients))
+            trained.append(part)
+            moved.append(statistics.values())
+            if len(parts) > 1:
+                statistics.restore()
+    if len(parts) > 1:
+        statistics.average(moved)
+    return _joined(trained)
+
+
+def _one_part(forward, views, weigh, optimizer, share):
+    """`Trained` on one part; `share` is its part of the classifier's own losses."""
+    with tf.GradientTape() as tape:
+        outcome = forward(views)
+        weights = views.weights
+        if weights is None:
+            weights = weigh(outcome.log_probability)
+        loss = em.weighted_loss(weights, outcome.log_likelihood)
+        total = loss + share * _regularization(forward.classifier)
+        total = update.scaled(total, optimizer)
+    gradients = tape.gradient(
+        total,
+        forward.classifier.trainable_variables,
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+    )
+    gradients = update.unscaled(gradients, optimizer)
+    weighed = Weighed(outcome.log_probability, weights)
+    return Trained(weighed, outcome.correct, loss, gradients)
+
+
+def _joined(trained):
+    """One `Trained` of several, the last of which has the gradients' sum."""
+    return Trained(
+        Weighed(*(tf.concat(field, 1) for field in zip(*(t.weighed for t in trained)))),
+        tf.concat([part.correct for part in trained], 1),
+        tf.add_n([part.loss for part in trained]),
+        trained[-1].gradients,
+    )
+
+
+def _regularization(classifier):
+    """What the classifier's layers add to the loss by themselves."""
+    return sum(tf.cast(loss, tf.float32) for loss in classifier.losses)
+
+
+def _flat(tensor):
+    """[B, M, ...] as [B * M, ...], with what is known of the shape."""
+    flat = tf.reshape(tensor, tf.concat([[-1], tf.shape(tensor)[2:]], 0))
+    return tf.ensure_shape(flat, [None, *tensor.shape[2:]])
+
+
+def _sum(lefts, rights):
+    return [left + right for left, right in zip(lefts, rights)]

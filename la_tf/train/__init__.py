@@ -1,0 +1,1 @@
+"""Training a classifier, from a configuration to a summary."""

@@ -1,0 +1,191 @@
+"""The wiring of a training run: configuration in, summary out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf import cli, policy
+from la_tf.data import batches
+from la_tf.errors import UserError
+from la_tf.run import build, checkpoints, provenance, recorder, strategies
+from la_tf.step.health import StopOnNonFinite
+from la_tf.train import interruption, profiling, progress, tensorboard
+
+# A look makes the host wait for the device. No step after a failed one changes
+# anything, so that it is enough to look now and then.
+_STEPS_BETWEEN_LOOKS = 10
+
+
+def train_and_evaluate(config, folder):
+    """The summary of a finished run, as summary.json has it.
+
+    Args:
+        config: the TrainConfig.
+        folder: the RunFolder; with `config.resume` the run in it goes on.
+
+    Raises:
+        UserError: the configuration, the data or the folder is at fault.
+        checkpoints.RunStopped: the run was asked to stop and has been saved.
+    """
+    strategy = strategies.make(config.strategy, config.logical_cpus)
+    cli.hush_compiler()
+    _set_up(config)
+    folder.writable = strategies.worker_index(strategy) == 0
+    source = build.load_source(config)
+    plan = _plan(config, source, strategy)
+    maker = build.view_maker(config, source)
+    schedule = build.learning_rate(config, plan)
+    network = _network(config, strategy, source, maker, schedule)
+    if not config.resume:
+        folder.write_record(provenance.record(config, source))
+    operations = policy.operations_of(config.transforms)
+    history = recorder.Recorder(folder, plan, schedule, operations)
+    with interruption.StopRequest() as stop_request:
+        checkpointer = checkpoints.Checkpointer(
+            network,
+            folder,
+            plan,
+            history,
+            stop_request,
+            keep=config.keep,
+            minutes=config.checkpoint_minutes,
+        )
+        first_step = checkpointer.restore() if config.resume else 0
+        callbacks = [
+            StopOnNonFinite(
+                _STEPS_BETWEEN_LOOKS,
+                functools.partial(policy.name_of, transforms=config.transforms),
+            ),
+            history,
+            *_display(config, plan, history, first_step, folder.writable),
+            tensorboard.TensorBoard(folder, config, history, source, maker),
+            *_profile(config, folder, plan.total_steps - first_step),
+            checkpointer,
+        ]
+        with _lost_worker_told(plan, checkpointer, folder):
+            for span in _spans(plan, first_step):
+                _fit(network, config, source, plan, maker, span, callbacks)
+    summary = _summary(config, network, plan, history)
+    folder.write_summary(summary)
+    return summary
+
+
+def _set_up(config):
+    keras.utils.set_random_seed(config.seed)
+    if config.deterministic:
+        tf.config.experimental.enable_op_determinism()
+        # keras-cv's layers ask for the global generator; ours never draw from it.
+        tf.random.set_global_generator(tf.random.Generator.from_seed(config.seed))
+    name = "mixed_float16" if config.mixed_precision else "float32"
+    keras.mixed_precision.set_global_policy(name)
+
+
+def _plan(config, source, strategy):
+    return batches.plan(
+        source.train,
+        seed=config.seed,
+        batch_size=config.batch_size,
+        epochs=config.epochs,
+        worker=strategies.worker_index(strategy),
+        workers=strategies.worker_count(strategy),
+        replicas=strategy.num_replicas_in_sync,
+    )
+
+
+def _network(config, strategy, source, maker, schedule):
+    views = batches.view_function(source.train, maker)
+    on_device = config.augment_on == "device"
+    with strategy.scope():
+        return build.make_model(config, source, views if on_device else None, schedule)
+
+
+@contextlib.contextmanager
+def _lost_worker_told(plan, checkpointer, folder):
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError):
+        if plan.workers == 1:
+            raise
+        raise UserError(
+            f"another worker was lost after step {checkpointer.global_step}; start all "
+            f"workers again with --run_dir={folder.path} --resume."
+        ) from None
+
+
+def _spans(plan, first_step):
+    """The calls of fit: (first step, first epoch, last epoch, steps an epoch).
+
+    An epoch that was stopped in its middle is finished by a call of its own.
+    """
+    epoch, done = divmod(first_step, plan.steps_per_epoch)
+    spans = []
+    if done:
+        spans.append((first_step, epoch, epoch + 1, plan.steps_per_epoch - done))
+        epoch += 1
+    if epoch < plan.epochs:
+        start = epoch * plan.steps_per_epoch
+        spans.append((start, epoch, plan.epochs, plan.steps_per_epoch))
+    return spans
+
+
+def _fit(network, config, source, plan, maker, span, callbacks):
+    first_step, first_epoch, last_epoch, steps = span
+    side = source.image_shape[0]
+    training = batches.training(
+        source.train,
+        maker,
+        plan,
+        first_step=first_step,
+        image_size=side,
+        on_device=config.augment_on == "device",
+        service=config.data_service,
+    )
+    network.fit(
+        batches.distribute(network.distribute_strategy, training),
+        initial_epoch=first_epoch,
+        epochs=last_epoch,
+        steps_per_epoch=steps,
+        validation_data=batches.evaluation(source.test, plan.batch_size, side),
+        callbacks=callbacks,
+        verbose=0,
+    )
+
+
+def _display(config, plan, history, first_step, chief):
+    if config.verbosity < 0 or not chief:
+        return []
+    lines = [progress.EpochLines(history, plan.epochs)]
+    if sys.stderr.isatty():
+        return [progress.ProgressBar(plan, first_step), *lines]
+    return lines
+
+
+def _profile(config, folder, steps):
+    if not config.profile or not folder.writable:
+        return []
+    return [profiling.StepProfile(folder, steps)]
+
+
+def _summary(config, network, plan, history):
+    last, best = history.last_row, history.best_row
+    return {
+        "dataset": config.dataset,
+        "model": config.model,
+        "method": config.method,
+        "epochs": plan.epochs,
+        "last_accuracy": last["test_accuracy"],
+        "last_top_5": last["test_top_5"],
+        "best_accuracy": best["test_accuracy"],
+        "best_epoch": best["epoch"],
+        "best_chosen_on": "held-out images" if config.holdout else "test images",
+        "seconds": round(history.seconds, 1),
+        "parameters": sum(
+            weight.shape.num_elements()
+            for weight in network.classifier.trainable_weights
+        ),
+    }

@@ -1,0 +1,138 @@
+"""What TensorBoard shows of a run: numbers and pictures, written as training goes."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+from tensorflow import keras
+
+from la_tf import drawing, methods, policy
+from la_tf.run import view_samples
+
+# Column of metrics.csv: name in TensorBoard, one chart group for each first word.
+SCALARS = {
+    "loss": "loss/train",
+    "expected_loss": "loss/expected",
+    "test_loss": "loss/test",
+    "train_accuracy": "accuracy/train",
+    "test_accuracy": "accuracy/test",
+    "test_top_5": "accuracy/test_top_5",
+    "learning_rate": "training/learning_rate",
+    "images_per_second": "training/images_per_second",
+    "weight_entropy": "policies/weight_entropy",
+    "effective_policies": "policies/effective_policies",
+}
+_STEPS_BETWEEN_SCALARS = 100
+_IMAGES = 4
+_MOST_VIEWS = 8
+
+
+class TensorBoard(keras.callbacks.Callback):
+    """Writes a run's numbers, its prior and a strip of views after every epoch.
+
+    Within an epoch nothing is fetched from the device but the loss so far, once in a
+    hundred steps. Every worker takes part, since reading a network that is spread over
+    workers needs all of them; only the chief's files are kept.
+
+    Args:
+        folder: the RunFolder.
+        config: the TrainConfig.
+        history: the Recorder, which must run earlier in the list of callbacks.
+        source: the data set.
+        maker: the ViewMaker.
+    """
+
+    def __init__(self, folder, config, history, source, maker):
+        super().__init__()
+        # The loss is fetched when it is wanted, not after every step.
+        self._supports_tf_logs = True
+        self._folder = folder
+        self._config = config
+        self._history = history
+        self._pictures = _Pictures(config, source, maker)
+        self._writer = None
+        self._steps = 0
+
+    def on_train_begin(self, logs=None):
+        if self._writer is None:
+            self._writer = (
+                tf.summary.create_file_writer(str(self._folder.tensorboard))
+                if self._folder.writable
+                else tf.summary.create_noop_writer()
+            )
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._steps += 1
+        if self._steps % _STEPS_BETWEEN_SCALARS == 0:
+            step = int(self.model.optimizer.iterations)
+            with self._writer.as_default(step):
+                tf.summary.scalar("steps/loss_so_far_in_epoch", logs["loss"])
+
+    def on_epoch_end(self, epoch, logs=None):
+        row = self._history.last_row
+        with self._writer.as_default(row["epoch"]):
+            for column, name in SCALARS.items():
+                tf.summary.scalar(name, row[column])
+            for name, pixels in self._pictures.of(self.model, row["epoch"]):
+                tf.summary.image(name, pixels[None])
+        self._writer.flush()
+
+
+class _Pictures:
+    """The pictures of an epoch; what stays the same is made once."""
+
+    def __init__(self, config, source, maker):
+        self._config = config
+        self._source = source
+        self._maker = maker
+        self._has_policies = methods.get(config.method).operations
+        self._heat_map = None
+        self._examples = None
+        self._strip = None
+
+    def of(self, model, epoch):
+        """Pairs of a name and a picture, uint8 [H, W, 3]."""
+        prior = model.prior.probabilities.numpy()
+        pictures = [("views", self._views(model.classifier, prior))]
+        if self._has_policies:
+            pictures.append(("prior", self._prior(prior, epoch)))
+        return pictures
+
+    def _prior(self, prior, epoch):
+        if self._heat_map is None:
+            names = policy.operations_of(self._config.transforms)
+            self._heat_map = drawing.HeatMap(names)
+        title = f"prior after epoch {epoch}"
+        return drawing.pixels(self._heat_map.show(prior, title))
+
+    def _views(self, classifier, prior):
+        """The same views every epoch, so that their weights can be followed."""
+        if self._examples is None:
+            self._examples = view_samples.draw(
+                self._source, self._maker, self._config.seed, _IMAGES
+            )
+            shown = self._examples.views[:, :_MOST_VIEWS]
+            self._strip = drawing.ViewStrip(shown, lines=4 if self._has_policies else 1)
+        weighed = view_samples.weigh(
+            self._examples,
+            classifier,
+            prior,
+            self._config.sigma,
+            self._config.ubs_select if self._config.method == "ubs" else None,
+        )
+        return drawing.pixels(self._strip.show(self._captions(weighed)))
+
+    def _captions(self, weighed):
+        return [
+            [self._caption(*values) for values in zip(*rows)]
+            for rows in zip(
+                self._examples.policies[:, :_MOST_VIEWS],
+                weighed.likelihood,
+                weighed.weights,
+            )
+        ]
+
+    def _caption(self, index, likelihood, weight):
+        if not self._has_policies:
+            return f"P {likelihood:.3f}"
+        name = policy.name_of(index, self._config.transforms).replace(">", " >\n")
+        return f"{name}\nP {likelihood:.3f}\nweight {weight:.3f}"

@@ -1,0 +1,13 @@
+"""Runs one test file under Bazel, with the settings that pytest's tests have."""
+
+import os
+import runpy
+import sys
+
+from la_tf import environment
+
+if __name__ == "__main__":
+    environment.settle()
+    del sys.argv[0]
+    # A test file finds out from its name in the process that it is the program.
+    runpy.run_path(os.path.abspath(sys.argv[0]), run_name="__main__")

@@ -1,0 +1,281 @@
+"""One replica, two replicas and two processes give the same training."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+from tensorflow import keras
+
+from la_tf.model import LatentAugment
+from la_tf.step.health import NonFiniteError
+
+POLICIES = 16
+# Uneven on purpose: the last batch of each epoch has 5 images, so 3 and 2 a replica.
+IMAGES, BATCH = 21, 8
+# What a program of this file is to do; a strategy needs processes of its own.
+PROGRAM = "LA_TF_STRATEGY_TEST"
+
+OPTIONS = {
+    "plain": {"weight_decay": 1e-3, "clip_norm": 0.5, "evaluates": True},
+    "corrected_chunks": {"prior": "corrected", "view_chunk": 2},
+    "normalized": {"normalized": True},
+    "half_skip": {"half": True, "broken": True, "on_nonfinite": "skip"},
+    "stop": {"broken": True},
+}
+
+
+def _data(broken=False):
+    generator = np.random.default_rng(0)
+    views = generator.normal(size=[IMAGES, 3, 4]).astype(np.float32)
+    labels = np.eye(5, dtype=np.float32)[generator.integers(0, 5, IMAGES)]
+    policies = generator.integers(0, POLICIES, [IMAGES, 3]).astype(np.int32)
+    if broken:
+        # In the second batch, in the half that the second replica gets.
+        views[2 * BATCH - 1, 1, 0] = np.nan
+    return views, np.repeat(labels[:, None], 3, 1), policies
+
+
+def _classifier(normalized):
+    make = keras.initializers.HeNormal
+    layers = [
+        keras.Input([4]),
+        keras.layers.Dense(6, kernel_initializer=make(1)),
+        # Not ReLU, of which a fused kernel makes 0 where the input is not a number.
+        keras.layers.BatchNormalization() if normalized else keras.layers.ELU(),
+        keras.layers.Dense(5, kernel_initializer=make(2)),
+    ]
+    return keras.Sequential(layers)
+
+
+def _train(
+    strategy, normalized=False, half=False, broken=False, evaluates=False, **options
+):
+    """What two epochs of training leave, by name."""
+    keras.mixed_precision.set_global_policy("mixed_float16" if half else "float32")
+    with strategy.scope():
+        model = LatentAugment(_classifier(normalized), POLICIES, **options)
+        # One replica alone spares itself the tracing.
+        eager = strategy.num_replicas_in_sync == 1
+        optimizer = keras.optimizers.SGD(0.2, momentum=0.9, nesterov=True)
+        model.compile(optimizer, run_eagerly=eager)
+    views, labels, policies = _data(broken)
+    training = _batches(strategy, (views, labels, policies))
+    # Keras must be told how long the epochs of a worker's own dataset are.
+    steps = 3 if strategy.cluster_resolver is not None else None
+    failure = ""
+    try:
+        model.fit(training, epochs=2, steps_per_epoch=steps, verbose=0)
+    except NonFiniteError as error:
+        failure = str(error)
+    results = {
+        f"weight_{number}": variable.numpy()
+        for number, variable in enumerate(model.classifier.variables)
+    }
+    history = model.history.history
+    results.update({f"log_{name}": values for name, values in history.items()})
+    if evaluates:
+        testing = _batches(strategy, (views[:, 0], labels[:, 0]))
+        logs = model.evaluate(testing, steps=steps, verbose=0, return_dict=True)
+        results.update({f"test_{name}": value for name, value in logs.items()})
+    results["prior"] = model.prior.probabilities.numpy()
+    results["copies"] = [
+        copy.numpy()
+        for copy in strategy.experimental_local_results(model.prior.probabilities)
+    ]
+    results["failure"] = failure
+    return results
+
+
+def _batches(strategy, arrays):
+    """The same global batches under every strategy."""
+    dataset = tf.data.Dataset.from_tensor_slices(arrays).batch(BATCH)
+    if strategy.cluster_resolver is None:
+        options = tf.data.Options()
+        off = tf.data.experimental.AutoShardPolicy.OFF
+        options.experimental_distribute.auto_shard_policy = off
+        return dataset.with_options(options)
+    # Each of two workers takes its half of every batch.
+    worker = strategy.cluster_resolver.task_id
+
+    def halved(*parts):
+        middle = (tf.shape(parts[0])[0] + 1) // 2
+        return tuple(part[middle:] if worker else part[:middle] for part in parts)
+
+    dataset = dataset.map(halved).repeat()
+    return strategy.distribute_datasets_from_function(lambda _: dataset)
+
+
+def _save(path, runs):
+    arrays = {
+        f"{run}/{name}": np.asarray(value)
+        for run, results in runs.items()
+        for name, value in results.items()
+    }
+    np.savez(path, **arrays)
+
+
+def _load(path):
+    runs = {}
+    with np.load(path) as arrays:
+        for key in arrays:
+            run, name = key.split("/")
+            runs.setdefault(run, {})[name] = arrays[key]
+    return runs
+
+
+def _run_mirrored(path):
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    halves = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, halves)
+    mirrored = tf.distribute.MirroredStrategy(
+        ["/cpu:0", "/cpu:1"], tf.distribute.HierarchicalCopyAllReduce()
+    )
+    runs = {}
+    for name, options in OPTIONS.items():
+        runs[f"{name}_one"] = _train(tf.distribute.get_strategy(), **options)
+        runs[f"{name}_two"] = _train(mirrored, **options)
+    with mirrored.scope():
+        model = LatentAugment(_classifier(False))
+        try:
+            model.compile("sgd", jit_compile=True)
+        except ValueError as error:
+            runs["jit"] = {"failure": str(error)}
+    _save(path, runs)
+
+
+def _run_worker(path):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    _save(path, {name: _train(strategy, **OPTIONS[name]) for name in ("plain", "stop")})
+
+
+def _start(role, path, **environment):
+    environment = {
+        **os.environ,
+        PROGRAM: role,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        **environment,
+    }
+    return subprocess.Popen(
+        [sys.executable, __file__, path],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _finish(process):
+    output, _ = process.communicate(timeout=240)
+    if process.returncode:
+        raise RuntimeError(f"exit code {process.returncode}:\n{output[-4000:]}")
+
+
+def _free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _runs():
+    """What two replicas have at the end, and what each of two processes has."""
+    hosts = [f"127.0.0.1:{port}" for port in _free_ports(2)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, f"{number}.npz") for number in range(3)]
+        processes = [_start("mirrored", paths[2])]
+        for worker, path in enumerate(paths[:2]):
+            task = {"type": "worker", "index": worker}
+            config = json.dumps({"cluster": {"worker": hosts}, "task": task})
+            processes.append(_start("worker", path, TF_CONFIG=config))
+        try:
+            for process in processes:
+                _finish(process)
+        finally:
+            for process in processes:
+                process.kill()
+        *workers, mirrored = (_load(path) for path in paths)
+    return mirrored, workers
+
+
+class StrategyTest(tf.test.TestCase, parameterized.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.mirrored, cls.workers = _runs()
+
+    def _assert_same(self, one, other, tolerance):
+        self.assertEqual(set(one), set(other))
+        for name in one:
+            if name not in ("copies", "failure"):
+                self.assertAllClose(
+                    one[name], other[name], rtol=tolerance, atol=tolerance, msg=name
+                )
+
+    @parameterized.parameters(
+        ("plain", 1e-5), ("corrected_chunks", 1e-5), ("half_skip", 2e-3)
+    )
+    def test_two_replicas_train_as_one(self, name, tolerance):
+        runs = self.mirrored
+        self._assert_same(runs[f"{name}_one"], runs[f"{name}_two"], tolerance)
+
+    @parameterized.parameters(*OPTIONS)
+    def test_prior_is_the_same_in_all_replicas(self, name):
+        first, second = self.mirrored[f"{name}_two"]["copies"]
+        self.assertAllEqual(first, second)
+        self.assertAllClose(first.sum(), 1.0)
+
+    def test_batch_normalization_by_replica_stays_near(self):
+        # Each replica normalises by the moments of its own half of the views.
+        one, two = (self.mirrored[f"normalized_{count}"] for count in ("one", "two"))
+        self.assertAllClose(one["prior"], two["prior"], atol=0.01)
+        self.assertAllClose(one["log_loss"], two["log_loss"], rtol=0.15)
+
+    def test_broken_view_of_one_replica_is_skipped_by_both(self):
+        run = self.mirrored["half_skip_two"]
+        # One of three steps in each of two epochs.
+        self.assertAllEqual(run["log_skipped_steps"], [1, 2])
+        for name in set(run) - {"failure"}:
+            self.assertAllInRange(run[name], -1e3, 1e3)
+
+    def test_broken_view_of_one_replica_stops_both(self):
+        runs = self.mirrored
+        policy = _data()[2][2 * BATCH - 1, 1]
+        for run in runs["stop_one"], runs["stop_two"]:
+            self.assertIn("not finite at step 1", str(run["failure"]))
+            self.assertIn(f"question: {policy} (1).", str(run["failure"]))
+        self._assert_same(runs["stop_one"], runs["stop_two"], 1e-5)
+
+    def test_compilation_under_a_strategy_is_refused(self):
+        message = str(self.mirrored["jit"]["failure"])
+        self.assertIn("under MirroredStrategy: leave out jit_compile", message)
+
+    def test_two_processes_train_as_one(self):
+        expected = self.mirrored["plain_one"]
+        for worker in self.workers:
+            self._assert_same(expected, worker["plain"], 1e-5)
+        one, other = (worker["plain"]["prior"] for worker in self.workers)
+        self.assertAllEqual(one, other)
+
+    def test_broken_view_of_one_process_stops_both(self):
+        expected = self.mirrored["stop_one"]
+        for worker in self.workers:
+            self.assertEqual(worker["stop"]["failure"], expected["failure"])
+            self._assert_same(expected, worker["stop"], 1e-5)
+
+
+if __name__ == "__main__":
+    if PROGRAM in os.environ:
+        {"mirrored": _run_mirrored, "worker": _run_worker}[os.environ[PROGRAM]](
+            sys.argv[1]
+        )
+    else:
+        tf.test.main()

@@ -6,7 +6,7 @@ import dataclasses
 
 from absl import flags as absl_flags
 
-from flags import define, help, run, trained
+from flags import checkpoint, define, help, run
 from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
@@ -15,7 +15,7 @@ absl_flags.DEFINE_string("export_dir", None, "folder of the model's versions")
 define.integer("version", None, 1, 2**63 - 1, "number; by default the next free one")
 
 GROUPS = (
-    ("From", ("run_dir", *trained.NAMES)),
+    ("From", ("run_dir", *checkpoint.NAMES)),
     ("To", ("export_dir", "version")),
     ("Messages", ("verbosity",)),
 )
@@ -36,7 +36,7 @@ class ExportOptions:
 
 
 def install_help():
-    """None; `--help` prints this command's flags."""
+    """Let `--help` print this command's flags."""
     FLAGS["run_dir"].help = "folder of the run to export"
     help.install(USAGE, GROUPS)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from la_tf import policy
+from la_tf import config, policy
 from la_tf.data import final, pad_and_crop
 from la_tf.ops import checks, mixing
 
-FINAL_STEPS = ("cutmix", "cutout", "none")
+FINAL_STEPS = config.options("final")
 
 
 class ViewMaker:

@@ -11,6 +11,7 @@ tensorboard/     event files
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -74,7 +75,9 @@ class RunFolder:
         """The TrainConfig of the run."""
         record = self.record()
         try:
-            config = TrainConfig.from_values(record["config"])
+            config = TrainConfig.from_values(record["config"], record.get("origins"))
+        except UserError as error:
+            raise UserError(f"{self.config_path}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise UserError(
                 f"{self.config_path} is not a configuration that this version knows."
@@ -147,26 +150,28 @@ def fresh(config):
     return folder
 
 
-def resumed(config):
-    """The folder and configuration of a run to go on with.
+def resumed(chosen):
+    """Return the folder and configuration of a run to go on with.
 
-    Flags that are given anew must agree with the run, but for those that change nothing
-    in its result.
+    Args:
+        chosen: fields of TrainConfig that the user gave anew. They must agree with the
+            run, but for those that change nothing in its result.
     """
-    folder = RunFolder(config.run_dir)
+    if chosen.get("run_dir") is None:
+        raise UserError(
+            "--resume needs --run_dir, the folder of the run to go on with."
+        )
+    folder = RunFolder(chosen["run_dir"])
     stored = folder.config()
-    values = dict(stored.values())
-    for name, value in config.values().items():
-        if name in _MAY_CHANGE:
-            if config.origins.get(name) == "flag":
-                values[name] = value
-        elif config.origins.get(name) == "flag" and value != values[name]:
+    for name, value in chosen.items():
+        kept = getattr(stored, name)
+        if name not in _MAY_CHANGE and value != kept:
             raise UserError(
-                f"--{name}={value} differs from the {values[name]} of the run in "
+                f"--{name}={value} differs from the {kept} of the run in "
                 f"{folder.path}; leave --{name} out to resume, or start a new run."
             )
-    values.update(run_dir=str(folder.path), resume=True)
-    return folder, TrainConfig.from_values(values)
+    changes = {**chosen, "run_dir": str(folder.path), "resume": True}
+    return folder, dataclasses.replace(stored, **changes)
 
 
 def _next_free(config):

@@ -15,7 +15,7 @@ from la_tf.run import build, checkpoints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Trained:
+class RestoredNetwork:
     """A trained network and what must be known to use it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Trained:
 
 
 def load(folder, checkpoint="last"):
-    """The `Trained` network of a run.
+    """The `RestoredNetwork` of a run.
 
     Args:
         folder: the RunFolder.
@@ -56,7 +56,7 @@ def load(folder, checkpoint="last"):
     with _precision(config):
         classifier = _build(folder, config, record)
     checkpoints.restore_classifier(classifier, path)
-    return Trained(classifier, config, record, path)
+    return RestoredNetwork(classifier, config, record, path)
 
 
 def _build(folder, config, record):

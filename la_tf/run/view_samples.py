@@ -88,9 +88,5 @@ def weigh(examples, classifier, prior, sigma, ubs_select=None):
     logits = tf.reshape(classifier(flat, training=False), labels.shape)
     log_probability = em.log_probability(logits, labels)
     prior = tf.gather(tf.convert_to_tensor(prior), examples.policies)
-    posterior = em.posterior(prior, tf.exp(log_probability))
-    if ubs_select is None:
-        weights = em.softmin(posterior, sigma)
-    else:
-        weights = em.hardest(em.log_of_prior(prior) + log_probability, ubs_select)
+    posterior, weights = em.e_step(prior, log_probability, sigma, ubs_select)
     return Weights(tf.exp(log_probability).numpy(), posterior.numpy(), weights.numpy())

@@ -126,7 +126,6 @@ class EvaluateTest(tf.test.TestCase):
             limit_train=640,
             batch_size=64,
             epochs=2,
-            padding=2,
             flip=False,
             final="none",
             strategy="none",

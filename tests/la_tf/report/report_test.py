@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
-from la_tf import console, ops, policy
+from la_tf import console, methods, ops, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.report import markup, runs, writing
@@ -43,10 +43,7 @@ def setUpModule():
         model="wrn_10_1",
         num_views=3,
         epochs=EPOCHS,
-        padding=2,
-        flip=False,
         final="cutout",
-        origins={"epochs": "flag", "final": "recipe"},
     )
     source = build.load_source(config)
     folder = RunFolder(TRAINED)
@@ -87,6 +84,7 @@ def copied(directory, name="copy", **values):
     shutil.copytree(TRAINED, path)
     record = json.loads((path / "config.json").read_text())
     record["config"].update(values)
+    record["config"].update(methods.get(record["config"]["method"]).constants)
     (path / "config.json").write_text(json.dumps(record))
     return path
 
@@ -293,7 +291,7 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertIn("other test from", loss)
 
     def test_a_run_without_policies_leaves_them_out(self):
-        path = copied(self.directory, method="baseline", num_views=1, final="none")
+        path = copied(self.directory, method="baseline")
         text = written(path, to=self.directory / "to")
         expected = ["Summary", "Curves", "Views", "Time", "Configuration"]
         self.assertEqual(headings(text), expected)
@@ -310,7 +308,7 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertNotIn("Most likely", text.split("<script>")[0])
 
     def test_names_cannot_break_out(self):
-        path = copied(self.directory, method="baseline", num_views=1)
+        path = copied(self.directory, method="baseline")
         record = json.loads((path / "config.json").read_text())
         evil = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
         record["data"]["class_names"] = [evil] * 10

@@ -159,8 +159,8 @@ class OneRunTest(tf.test.TestCase):
 
     def test_configuration_tells_where_values_came_from(self):
         cells = r'<tr><th scope="row">{}</th><td>{}</td><td>{}</td>'
-        self.assertRegex(self.text, cells.format("epochs", EPOCHS, "flag"))
-        self.assertRegex(self.text, cells.format("final", "cutout", "recipe"))
+        self.assertRegex(self.text, cells.format("epochs", EPOCHS, "chosen"))
+        self.assertRegex(self.text, cells.format("batch_size", 64, "recipe"))
 
     def test_numbers_under_the_views_obey_the_equations(self):
         prior = RunFolder(TRAINED).policies()[-1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from la_tf import config, policy
-from la_tf.data import final, pad_and_crop
+from la_tf import config, draws, policy
+from la_tf.data import final, inception, pad_and_crop
 from la_tf.ops import checks, mixing
 
 FINAL_STEPS = config.options("final")
@@ -77,11 +77,21 @@ class ViewMaker:
             seeds: whole numbers [B, 2]; the first row is used.
         """
         images = checks.to_bytes(images)
-        crop_seed, seed = _split(seeds[0], 2)
+        crop_seed, seed = draws.split(seeds[0], 2)
         base_views = pad_and_crop.pad_crop_flip(
             images, self.num_views, crop_seed, self.padding, self.flip
         )
         return self._finish(base_views, labels, seed)
+
+    def crop_photograph(self, encoded, size, seed):
+        """Return the base views of one photograph, uint8 [K, size, size, 3].
+
+        Args:
+            encoded: its bytes.
+            size: side of the views in pixels.
+            seed: whole numbers [2].
+        """
+        return inception.training_views(encoded, self.num_views, size, seed, self.flip)
 
     def from_base_views(self, base_views, labels, seeds):
         """A training batch from views [B, K, H, W, C] that were already cropped."""
@@ -91,11 +101,11 @@ class ViewMaker:
                 f"there are {base_views.shape[1]} views of each image; "
                 f"num_views is {self.num_views}"
             )
-        _, seed = _split(seeds[0], 2)
+        _, seed = draws.split(seeds[0], 2)
         return self._finish(base_views, labels, seed)
 
     def _finish(self, views, labels, seed):
-        draw_seed, apply_seed, final_seed = _split(seed, 3)
+        draw_seed, apply_seed, final_seed = draws.split(seed, 3)
         batch_size = tf.shape(views)[0]
         labels = self._one_hot(labels)
         if self.policies is None:
@@ -154,14 +164,14 @@ def make_views(dataset, num_classes, num_views=6, seed=0, **options):
     """
     maker = ViewMaker(num_classes, num_views, **options)
     _check_elements(dataset.element_spec)
-    draws = tf.data.Dataset.random(seed, rerandomize_each_iteration=True)
+    step_draws = tf.data.Dataset.random(seed, rerandomize_each_iteration=True)
 
     def views(example, draw):
         images, labels = example
         return maker.from_images(images, labels, tf.cast([draw], tf.int64))
 
     return (
-        tf.data.Dataset.zip((dataset, draws.batch(2)))
+        tf.data.Dataset.zip((dataset, step_draws.batch(2)))
         .map(views, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         .prefetch(tf.data.AUTOTUNE)
     )
@@ -183,7 +193,3 @@ def _check_elements(spec):
             f"the dataset's labels are {labels.dtype.name} {labels.shape}; "
             "give whole numbers [batch]"
         )
-
-
-def _split(seed, number):
-    return tf.unstack(tf.random.split(seed, number, alg="philox"))

@@ -51,11 +51,9 @@ def draw(source, maker, seed, count):
     """`count` Examples of the training images; the same seed, the same examples."""
     count = min(count, source.train.size)
     plan = batches.Plan(seed, count, 1, source.train.size // count)
-    dataset = batches.training(
-        source.train, maker, plan, image_size=source.image_shape[0], on_device=True
-    )
+    dataset = batches.training(source.train, maker, plan, on_device=True)
     images, labels, seeds = next(iter(dataset))
-    batch = batches.view_function(source.train, maker)(images, labels, seeds)
+    batch = source.train.view_function(maker)(images, labels, seeds)
     views, _, policies = batch[:3]
     weighed_views, weighed_labels = batch[3:] or batch[:2]
     if images.shape.rank == 5:

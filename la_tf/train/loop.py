@@ -98,7 +98,7 @@ def _plan(config, source, strategy):
 
 
 def _network(config, strategy, source, maker, schedule):
-    views = batches.view_function(source.train, maker)
+    views = source.train.view_function(maker)
     on_device = config.augment_on == "device"
     with strategy.scope():
         return build.make_model(config, source, views if on_device else None, schedule)
@@ -135,13 +135,11 @@ def _spans(plan, first_step):
 
 def _fit(network, config, source, plan, maker, span, callbacks):
     first_step, first_epoch, last_epoch, steps = span
-    side = source.image_shape[0]
     training = batches.training(
         source.train,
         maker,
         plan,
         first_step=first_step,
-        image_size=side,
         on_device=config.augment_on == "device",
         service=config.data_service,
     )
@@ -150,7 +148,7 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         initial_epoch=first_epoch,
         epochs=last_epoch,
         steps_per_epoch=steps,
-        validation_data=batches.evaluation(source.test, plan.batch_size, side),
+        validation_data=batches.evaluation(source.test, plan.batch_size),
         callbacks=callbacks,
         verbose=0,
     )

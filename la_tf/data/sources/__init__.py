@@ -10,10 +10,11 @@ import dataclasses
 import importlib
 
 from la_tf.data.sources import subsets
-from la_tf.data.sources.base import Arrays, Source, Stream
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source, Split
 from la_tf.errors import UserError
 
-__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Stream", "load"]
+__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "load"]
 
 _READERS = {
     "digits": "digits",
@@ -59,7 +60,7 @@ def load(
         limit_train: the number of training images to keep, equally many of each class.
         seed: decides which images are held out and kept; nothing else does.
         skip_bad_images: leave out files that are no readable image instead of failing.
-        encoded: give `Stream`s of encoded photographs instead of arrays.
+        encoded: give streams of encoded photographs instead of arrays.
 
     Raises:
         UserError: a sentence that names what is wrong and the way out.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from la_tf.data.sources import normalisation, subsets
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 
 _TEST_IMAGES = 360
 _SPLIT_SEED = 0

@@ -8,7 +8,8 @@ import zipfile
 import numpy as np
 
 from la_tf.data.sources import normalisation
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from la_tf import console
 from la_tf.data.sources import normalisation, tfds_store
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
 
 _BATCH = 256
-_ENCODED_SIZE = 224
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +63,10 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
         tfds_store.download(builder, name)
     _check_parts(name, known, builder)
     if encoded:
-        side = image_size or _ENCODED_SIZE
-        shape = (side, side, 3)
-        train, test = (_stream(builder, part) for part in (known.train, known.test))
+        train, test = (
+            _stream(builder, part, image_size) for part in (known.train, known.test)
+        )
+        shape = (train.side, train.side, 3)
     else:
         shape = _shape(name, builder, image_size)
         train, test = (
@@ -141,9 +142,9 @@ def _arrays(builder, part, shape):
     return Arrays(normalisation.resized(images, shape[0]), labels)
 
 
-def _stream(builder, part):
-    """The encoded photographs of a part, left on disk."""
-    from la_tf.data.sources import shards
+def _stream(builder, part, image_size):
+    """Return the encoded photographs of a part, left on disk."""
+    from la_tf.data.sources import shards, streams
 
     if builder.info.file_format.value != "tfrecord":
         raise UserError(
@@ -155,4 +156,4 @@ def _stream(builder, part):
         split = builder.info.splits[name]
         paths += [str(pathlib.Path(path)) for path in split.filepaths]
         lengths += list(split.shard_lengths)
-    return shards.Shards(paths, lengths)
+    return shards.Shards(paths, lengths, image_size or streams.SIDE)

@@ -14,7 +14,7 @@ import typing
 import numpy as np
 import tensorflow as tf
 
-from la_tf import draws
+from la_tf import draws, luma
 from la_tf.data.sources import decoding
 
 AREA = (0.08, 1.0)
@@ -25,7 +25,7 @@ LIGHTING = 0.1
 RESIZED_SIDE = 256 / 224
 
 # The weights of Pillow's grey, which contrast and saturation blend with.
-_GREY = np.array([0.299, 0.587, 0.114], np.float32)
+_GREY = np.array(luma.WEIGHTS, np.float32) / luma.ONE
 # Principal components of ImageNet's colours in 0..1: deviations, and directions as
 # columns (Krizhevsky et al. 2012; the figures are those of fb.resnet.torch).
 _DEVIATIONS = np.array([0.2175, 0.0188, 0.0045], np.float32)

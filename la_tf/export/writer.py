@@ -16,6 +16,7 @@ import tempfile
 
 import tensorflow as tf
 
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.export import serving, warmup
 from la_tf.run import restore
@@ -113,7 +114,10 @@ def _save(network, path):
             network.classifier,
             network.class_names,
             names_file,
-            serving.preparation(network.config.preprocessing, network.image_shape),
+            sources.preparation(
+                network.image_shape,
+                encoded=network.config.preprocessing == "inception",
+            ),
         )
         tf.saved_model.save(
             server,

@@ -29,6 +29,12 @@ class Arrays(base.Split):
         """Return the split that holds only these images, in this order."""
         return Arrays(self.images[indices], self.labels[indices])
 
+    def resized(self, side):
+        """Return the split with the central squares of its images, at this side."""
+        from la_tf.data.sources import decoding
+
+        return Arrays(decoding.squares(self.images, side), self.labels)
+
     def training_batches(self, maker, plan, first_step=0):
         """Return a dataset of `(images, labels, seeds)`; the views are yet to be made.
 

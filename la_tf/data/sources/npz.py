@@ -31,9 +31,8 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
             )
     mean, std = normalisation.mean_and_std(train.images)
     if image_size is not None:
-        train = Arrays(normalisation.resized(train.images, image_size), train.labels)
-        if test is not None:
-            test = Arrays(normalisation.resized(test.images, image_size), test.labels)
+        train = train.resized(image_size)
+        test = None if test is None else test.resized(image_size)
     return Source(
         name=name,
         train=train,

@@ -4,20 +4,15 @@ import sys
 
 from flags import train as train_flags
 from la_tf import cli, recipes
-from la_tf.config import TrainConfig
 from la_tf.run import cluster
 from la_tf.run import folder as run_folder
 
 
 def main():
     chosen = train_flags.chosen()
-    if chosen.get("resume"):
-        folder, config = run_folder.resumed(chosen)
-    else:
-        config = TrainConfig(**chosen)
-        folder = run_folder.fresh(config)
-    cli.load_tensorflow(config.verbosity)
+    folder, config = run_folder.opened(chosen)
     _tell(config, opening(config, folder))
+    cli.load_tensorflow(config.verbosity)
     # TensorFlow is imported here, once the environment that it reads is settled.
     from la_tf.run import checkpoints
     from la_tf.train import loop

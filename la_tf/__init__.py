@@ -6,6 +6,8 @@ choose TensorFlow's settings, before TensorFlow is imported.
 
 import importlib
 
+from la_tf import environment
+
 __version__ = "0.1.0"
 __all__ = [
     "LatentAugment",
@@ -27,6 +29,7 @@ _PACKAGES = ("ops", "train")
 
 def __getattr__(name):
     if name in _HOMES:
+        environment.check()
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name in _PACKAGES:
         return importlib.import_module(f"la_tf.{name}")

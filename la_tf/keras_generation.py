@@ -82,13 +82,30 @@ def apply(optimizer, gradients, variables):
     optimizer.apply_gradients(zip(gradients, variables))
 
 
-def mean_of(metric):
-    """Return the value of a `Mean` metric over all replicas, inside of a step."""
+def means(metrics):
+    """Return the values of `Mean` metrics by name, over all replicas, within a step."""
     context = tf.distribute.get_replica_context()
     if NUMBER == 2 or context is None or context.num_replicas_in_sync == 1:
-        return metric.result()
-    parts = [tf.convert_to_tensor(part) for part in (metric.total, metric.count)]
-    return tf.math.divide_no_nan(*context.all_reduce(tf.distribute.ReduceOp.SUM, parts))
+        return {metric.name: metric.result() for metric in metrics}
+    # Keras 3 gives each replica its own; what is read needs a device to travel from.
+    parts = [
+        [tf.identity(metric.total.value), tf.identity(metric.count.value)]
+        for metric in metrics
+    ]
+    parts = context.all_reduce(tf.distribute.ReduceOp.SUM, parts)
+    return {
+        metric.name: tf.math.divide_no_nan(*part)
+        for metric, part in zip(metrics, parts)
+    }
+
+
+def step_logs(logs):
+    """Return a step's logs in the form that Keras takes from a replica."""
+    workers = tf.distribute.MultiWorkerMirroredStrategy
+    if NUMBER == 2 or not isinstance(tf.distribute.get_strategy(), workers):
+        return logs
+    # Keras 3 takes the workers' mean along the first axis, and a scalar has none.
+    return {name: tf.cast(log, tf.float32)[None] for name, log in logs.items()}
 
 
 def tensorflow_variable(variable):
@@ -152,12 +169,28 @@ class _ModelOfKeras3(keras.Model):
 
     _logs_are_read = True
 
-    def fit(self, *args, callbacks=(), verbose="auto", **kwargs):
+    def fit(self, x=None, *args, callbacks=(), verbose="auto", **kwargs):
         self._logs_are_read = verbose != 0 or any(map(_reads_logs, callbacks))
+        kwargs.update(callbacks=callbacks, verbose=verbose)
         try:
-            return super().fit(*args, callbacks=callbacks, verbose=verbose, **kwargs)
+            return super().fit(_known_to_keras_3(x), *args, **kwargs)
         finally:
             self._logs_are_read = True
+
+    def evaluate(self, x=None, *args, **kwargs):
+        return super().evaluate(_known_to_keras_3(x), *args, **kwargs)
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        # Keras would call the model on a batch of views, which are not its input.
+        if self.optimizer is None or self._distribute_strategy is None:
+            return
+        if not self.built:
+            raise ValueError(
+                "The classifier has no weights yet, and a strategy needs them before "
+                "the first step: begin it with a keras.Input."
+            )
+        with self._distribute_strategy.scope():
+            build(self.optimizer, self.trainable_variables)
 
     def make_train_function(self, force=False):
         if self.train_function is not None and not force:
@@ -170,6 +203,15 @@ class _ModelOfKeras3(keras.Model):
             return logs if self._logs_are_read else _Unread(logs)
 
         self.train_function = step_without_waiting
+
+
+def _known_to_keras_3(data):
+    """Return data as Keras takes it, which knows distributed datasets by name alone."""
+    if type(data).__name__ != "DistributedDatasetsFromFunction":
+        return data
+    from keras.src.trainers.data_adapters import tf_dataset_adapter
+
+    return tf_dataset_adapter.TFDatasetAdapter(data)
 
 
 def _reads_logs(callback):

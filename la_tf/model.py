@@ -203,7 +203,10 @@ class LatentAugment(keras_generation.Model):
         self._top_5_accuracy.update_state(
             tf.math.in_top_k(classes, logits, top), weights
         )
-        return _results(self._loss, self._accuracy, self._top_5_accuracy)
+        logs = keras_generation.means(
+            [self._loss, self._accuracy, self._top_5_accuracy]
+        )
+        return keras_generation.step_logs(logs)
 
     def _begin(self, batch):
         """Return the step's `Forward`, the averages before it, and a seed for draws."""
@@ -293,15 +296,11 @@ class LatentAugment(keras_generation.Model):
         for metric, value in values:
             counted = tf.where(sound, tf.cast(images, tf.float32), 0.0)
             metric.update_state(tf.where(counted > 0.0, value, 0.0), counted)
-        logs = _results(*(metric for metric, _ in values))
+        logs = keras_generation.means([metric for metric, _ in values])
         logs["effective_policies"] = self.prior.effective_policies()
         if self.health.action == "skip":
             logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
-        return logs
-
-
-def _results(*metrics):
-    return {metric.name: keras_generation.mean_of(metric) for metric in metrics}
+        return keras_generation.step_logs(logs)
 
 
 def _classes(labels):

@@ -4,7 +4,7 @@ import sys
 
 from flags import train as train_flags
 from la_tf import cli, recipes
-from la_tf.run import cluster
+from la_tf.run import cluster, provenance
 from la_tf.run import folder as run_folder
 
 
@@ -33,8 +33,10 @@ def opening(config, folder):
         f"{config.num_views} view{'s' if config.num_views > 1 else ''} an image",
         f"run folder: {folder.path}",
     ]
+    if config.resume:
+        lines.append(provenance.machine_note(folder.record()))
     note = recipes.note(config.dataset, config.model)
-    return [note, *lines] if note else lines
+    return [line for line in (note, *lines) if line]
 
 
 def closing(summary, folder):

@@ -26,6 +26,7 @@ from la_tf.export import writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
+from tests import helper
 
 
 def main(*arguments):
@@ -152,7 +153,8 @@ class EvaluateTest(tf.test.TestCase):
             run_dir=str(cls.folder / "run"),
         )
         cls.run_folder = run_folder.fresh(config)
-        cls.summary = loop.train_and_evaluate(config, cls.run_folder)
+        with helper.without_pictures():
+            cls.summary = loop.train_and_evaluate(config, cls.run_folder)
         cls.printed = main(f"--run_dir={cls.run_folder.path}")
         cls.result = cls.read(cls.run_folder.path)
         cls.test = sources.load("digits").test

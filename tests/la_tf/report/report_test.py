@@ -262,7 +262,7 @@ def dumped(browser, page):
             env={**os.environ, "HOME": home},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=helper.PATIENCE,
             check=True,
         )
     return result.stdout
@@ -389,7 +389,7 @@ class CommandTest(tf.test.TestCase):
             cwd=helper.ROOT,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=helper.PATIENCE,
         )
 
     def test_a_mistake_is_one_sentence(self):

@@ -14,6 +14,7 @@ from tensorflow import keras
 
 from la_tf.model import LatentAugment
 from la_tf.step.health import NonFiniteError
+from tests import helper
 
 POLICIES = 16
 # Uneven on purpose: the last batch of each epoch has 5 images, so 3 and 2 a replica.
@@ -179,7 +180,7 @@ def _start(role, path, **environment):
 
 
 def _finish(process):
-    output, _ = process.communicate(timeout=240)
+    output, _ = process.communicate(timeout=helper.PATIENCE)
     if process.returncode:
         raise RuntimeError(f"exit code {process.returncode}:\n{output[-4000:]}")
 

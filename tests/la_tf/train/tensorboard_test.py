@@ -160,7 +160,7 @@ class TensorBoardTest(tf.test.TestCase):
 
 class ExamplesTest(tf.test.TestCase):
     def test_the_seed_decides(self):
-        config = TrainConfig(dataset="digits", limit_train=60)
+        config = TrainConfig(limit_train=60, method="baseline")
         source = build.load_source(config)
         maker = build.view_maker(config, source)
         first, again, other = (

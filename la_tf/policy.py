@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from la_tf import ops
+from la_tf import draws, ops
 from la_tf.ops import compiled, grouped, mixing, operation
 
 NUM_OPERATIONS = len(ops.OPERATIONS)
@@ -22,6 +22,14 @@ def operations_of(transforms):
     if transforms not in TRANSFORMS:
         raise ValueError(f"transforms is {transforms!r}; give one of {[*TRANSFORMS]}")
     return TRANSFORMS[transforms]
+
+
+def make_layers(transforms, mixup_alpha):
+    """Return the sixteen layers of a set of operations by their names, in order."""
+    return {
+        name: ops.make(name, **({"alpha": mixup_alpha} if name == "MixUp" else {}))
+        for name in operations_of(transforms)
+    }
 
 
 def name_of(index, transforms="latentaugment"):
@@ -60,7 +68,7 @@ def draw(batch_size, num_views, seed):
     Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
     """
     check_num_views(num_views)
-    key_seed, level_seed = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+    key_seed, level_seed = draws.split(seed, 2)
     keys = operation.draw_noise([batch_size, NUM_POLICIES], key_seed)[..., 0]
     # The policy's own number in the lowest bits leaves no ties, which devices might
     # break differently.
@@ -82,10 +90,7 @@ class Policies:
 
     def __init__(self, transforms="latentaugment", mixup_alpha=1.0, on_host=True):
         self.names = operations_of(transforms)
-        self.layers = [
-            ops.make(name, alpha=mixup_alpha) if name == "MixUp" else ops.make(name)
-            for name in self.names
-        ]
+        self.layers = list(make_layers(transforms, mixup_alpha).values())
         self._program = compiled.Program(self.layers) if on_host else None
 
     def apply(self, views, labels, policies, levels, seed):
@@ -117,7 +122,7 @@ class Policies:
         indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
         indices = tf.reshape(tf.stack(indices), [2, -1])
         levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
-        seeds = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+        seeds = draws.split(seed, 2)
         stages = []
         for index, level, stage_seed in zip(
             tf.unstack(indices), tf.unstack(levels), seeds

@@ -4,7 +4,7 @@ import json
 import pathlib
 
 from flags import evaluate as evaluate_flags
-from la_tf import cli
+from la_tf import cli, files
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 
@@ -89,9 +89,8 @@ def write(result, folder):
     )
     json_path = folder / "evaluation.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        json_path.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-        confusion_path.write_bytes(drawing.png(figure))
+        files.write(json_path, (json.dumps(result, indent=2) + "\n").encode())
+        files.write(confusion_path, drawing.png(figure))
     except OSError as error:
         raise UserError(
             f"--output_dir={folder} cannot be written ({error.strerror}); choose "

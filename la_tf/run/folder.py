@@ -14,11 +14,11 @@ import csv
 import dataclasses
 import io
 import json
-import os
 import pathlib
 
 import numpy as np
 
+from la_tf import files
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 
@@ -124,11 +124,8 @@ class RunFolder:
         """None; writes a file whole or not at all, so no reader meets half of it."""
         if not self.writable:
             return
-        partial = path.with_name(path.name + ".partial")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(data)
-            os.replace(partial, path)
+            files.write(path, data)
         except OSError as error:
             raise UserError(
                 f"--run_dir={self.path} cannot be written ({error.strerror}); make "

@@ -16,6 +16,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 from tensorflow.python.framework import config as tensorflow_config
 
+from la_tf import methods
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import build, checkpoints, provenance
@@ -44,7 +45,7 @@ SMALL = TrainConfig(
 # 80 images in batches of 16: five steps an epoch, twenty in all.
 
 # Without policies a run begins sooner, and does the same in all else.
-PLAIN = {"method": "baseline", "num_views": 1, "final": "none"}
+PLAIN = {"method": "baseline", **methods.get("baseline").constants}
 
 
 def configuration(run_dir, **changes):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pathlib
 
-import numpy as np
 from tensorflow import keras
 
 import models
-from la_tf import methods, policy
+from la_tf import methods, policy, prior
 from la_tf.data import sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
@@ -118,10 +117,10 @@ def read_prior(path):
     path = pathlib.Path(path)
     file = run_folder.RunFolder(path).policy_path if path.is_dir() else path
     try:
-        with np.load(file) as arrays:
-            return arrays["prior"][-1]
-    except (OSError, ValueError, KeyError, IndexError):
+        priors, _ = run_folder.read_policies(file)
+        return prior.checked(priors[-1], policy.NUM_POLICIES)
+    except run_folder.UNREADABLE as error:
         raise UserError(
             f"--prior_from={path} is neither a run folder with a finished epoch nor "
-            "the policy.npz of one."
+            f"the policy.npz of one ({error})."
         ) from None

@@ -14,6 +14,12 @@ def main():
         folder, config = run_folder.resumed(config)
     else:
         folder = run_folder.fresh(config)
+    folder.writable = cluster.is_chief()
+    with folder.taken(new=not config.resume):
+        return _train(config, folder)
+
+
+def _train(config, folder):
     cli.load_tensorflow(config.verbosity)
     _tell(config, opening(config, folder))
     # TensorFlow is imported here, once the environment that it reads is settled.

@@ -36,6 +36,11 @@ def train_and_evaluate(config, folder):
     cli.hush_compiler()
     _set_up(config)
     folder.writable = strategies.worker_index(strategy) == 0
+    with folder.taken(new=not config.resume):
+        return _train(config, folder, strategy)
+
+
+def _train(config, folder, strategy):
     source = build.load_source(config)
     plan = _plan(config, source, strategy)
     maker = build.view_maker(config, source)
@@ -172,7 +177,7 @@ def _profile(config, folder, steps):
 
 
 def _summary(config, network, plan, history):
-    last, best = history.last_row, history.best_row
+    last, best = history.last_row, history.history.best_row
     return {
         "dataset": config.dataset,
         "model": config.model,

@@ -39,6 +39,7 @@ def evaluate(options, folder):
         folder: the RunFolder, or None for a SavedModel.
     """
     # TensorFlow is imported here, once the environment that it reads is settled.
+    from la_tf.data import integrity
     from la_tf.evaluate import candidate, scoring
 
     if folder is None:
@@ -46,7 +47,8 @@ def evaluate(options, folder):
     else:
         classifier = candidate.from_run(folder, options.checkpoint)
     source = scoring.load_test_images(classifier, options.overrides)
-    answers = scoring.answers(classifier, source.test, options.verbosity)
+    with integrity.told(source):
+        answers = scoring.answers(classifier, source.test, options.verbosity)
     result = {
         **classifier.origin,
         "model": classifier.config.model,

@@ -10,6 +10,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf.errors import UserError
+
 # Column of metrics.csv: name in Keras' logs.
 COLUMNS = {
     "loss": "loss",
@@ -116,10 +118,22 @@ class Recorder(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         seconds, self._earlier_seconds = self.epoch_seconds, 0.0
         self._started = None
-        self.history.rows.append(self._row(epoch, logs, seconds))
+        row = self._row(epoch, logs, seconds)
+        self._check_learning(row)
+        self.history.rows.append(row)
         self.history.priors.append(self.model.prior.probabilities.numpy())
         self._write()
         self._ended = time.perf_counter()
+
+    def _check_learning(self, row):
+        """End a run that skips all of its steps: it would go on for ever in vain."""
+        before = self.history.rows[-1]["skipped_steps"] if self.history.rows else 0
+        if row["skipped_steps"] - before >= self._plan.steps_per_epoch:
+            raise UserError(
+                f"every step of epoch {row['epoch']} was skipped, as its loss or "
+                "gradient was not finite: nothing is learned any more. Lower "
+                "--learning_rate or set --clip_norm."
+            )
 
     def _write(self):
         history = self.history

@@ -39,6 +39,11 @@ class Shards(base.Stream):
         self._lengths = np.asarray(lengths, np.int64)
 
     @property
+    def paths(self):
+        """The files."""
+        return self._paths
+
+    @property
     def size(self):
         return int(self._lengths.sum())
 
@@ -94,6 +99,11 @@ class Records(base.Stream):
         self._paths = list(paths)
         self._places = np.asarray(places, np.int64)
         self._labels = np.asarray(labels, np.int32)
+
+    @property
+    def paths(self):
+        """The files."""
+        return self._paths
 
     @property
     def size(self):

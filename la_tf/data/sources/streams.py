@@ -18,6 +18,11 @@ class Files(base.Stream):
         self._labels = np.asarray(labels, np.int32)
 
     @property
+    def paths(self):
+        """The files."""
+        return self._paths
+
+    @property
     def size(self):
         return len(self._labels)
 

@@ -27,7 +27,7 @@ from la_tf.errors import UserError
 from la_tf.run import cluster, config_check, lock
 
 # What a resumed run may be told anew; all else must be as it was.
-_MAY_CHANGE = frozenset(
+MAY_CHANGE = frozenset(
     [
         "checkpoint_minutes",
         "data_dir",
@@ -238,7 +238,7 @@ def resumed(config):
     stored = folder.config()
     values = dict(stored.values())
     for name, value in config.values().items():
-        if name in _MAY_CHANGE:
+        if name in MAY_CHANGE:
             if config.origins.get(name) == "flag":
                 values[name] = value
         elif config.origins.get(name) == "flag" and value != values[name]:

@@ -67,7 +67,9 @@ class DistributedRunTest(absltest.TestCase):
         worker.communicate()
         _, words = chief.communicate(timeout=120)
         self.assertEqual(chief.returncode, 2, words)
-        self.assertIn("another worker was lost", words.splitlines()[-1])
+        self.assertRegex(
+            words.splitlines()[-1], r"127\.0\.0\.1:\d+ was lost after step"
+        )
         self.assertNotIn("Traceback", words)
 
         chief, worker = start_workers(run_dir, "--resume")

@@ -1,5 +1,7 @@
 """Flags: where and how the steps run."""
 
+import re
+
 from absl import flags as absl_flags
 
 from flags import define
@@ -27,7 +29,8 @@ absl_flags.DEFINE_bool("deterministic", False, "the same bits in every run")
 
 @absl_flags.validator("data_service")
 def _check_data_service(address):
-    if address is not None and not address.startswith("grpc://"):
+    # Empty: without the service, also where the run to resume had one.
+    if address and not re.fullmatch(r"grpc://[^\s/]+:[0-9]{1,5}", address):
         raise absl_flags.ValidationError("must look like grpc://host:port.")
     return True
 

@@ -112,6 +112,16 @@ class Checkpointer(keras.callbacks.Callback):
         if asked_to_stop:
             raise RunStopped(self.global_step)
 
+    def on_test_begin(self, logs=None):
+        # Inside fit the epoch's training is over now.
+        done = self.global_step % self._plan.steps_per_epoch
+        if done:
+            raise UserError(
+                f"an epoch ended {self._plan.steps_per_epoch - done} batches too soon, "
+                f"after step {self.global_step}: whoever makes the batches has lost "
+                "them. The last checkpoint stays; go on from it with --resume."
+            )
+
     def on_epoch_end(self, epoch, logs=None):
         self._save()
         self._save_best()
@@ -171,11 +181,17 @@ class Checkpointer(keras.callbacks.Callback):
                 for metric in self._model.metrics
                 for variable in metric.variables
             ]
-        if self._plan.worker == 0:
-            self._mend(path, is_epoch_end=step == 0)
+        is_chief = self._plan.worker == 0
+        if is_chief:
+            self._mend(path)
+        # A kill may have fallen between the epoch's checkpoint and its best one. Saving
+        # takes all workers, so all do what the chief sees.
+        lacks_best = not store.found(self._best_store.directory)
+        if step == 0 and self._agree(is_chief and lacks_best, now=True):
+            self._save_best()
         self._recorder.resume(float(self._epoch_seconds))
 
-    def _mend(self, path, is_epoch_end):
+    def _mend(self, path):
         """Bring the folder into line with the checkpoint that was restored."""
         newest = store.found(self._folder.checkpoints)[-1][1]
         if newest != path:
@@ -186,9 +202,6 @@ class Checkpointer(keras.callbacks.Callback):
         history = self._recorder.history
         best = history.best_row["epoch"] if history.rows else 0
         self._best_store.forget(lambda epoch: epoch != best)
-        # A kill may have fallen between the epoch's checkpoint and its best one.
-        if is_epoch_end and not store.found(self._best_store.directory):
-            self._save_best()
 
 
 def restore_classifier(classifier, path):

@@ -99,10 +99,11 @@ def _whom():
 def _silent():
     """The addresses at which nobody listens."""
     others = [a for number, a in enumerate(addresses()) if number != rank()]
-    return [address for address in others if not _answers(address)]
+    return [address for address in others if not answers(address)]
 
 
-def _answers(address):
+def answers(address):
+    """Whether anybody listens at host:port."""
     host, port = address.rsplit(":", 1)
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=1).close()

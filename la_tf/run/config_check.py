@@ -54,7 +54,7 @@ def _check_data(data, path):
         "std": (float, None),
     }
     if not isinstance(data, dict):
-        raise _unknown(path, "it has no data")
+        raise _unknown(path, "it does not tell the classes and the images' shape")
     for name, (kind, length) in kinds.items():
         values = data.get(name)
         if not isinstance(values, list) or len(values) != (length or len(values)):

@@ -24,6 +24,17 @@ UNREADABLE = (
     *(OverflowError, RuntimeError),
 )
 
+# What a disk that is full, read-only or gone makes TensorFlow raise. Not all of its
+# errors: a lost worker is no fault of the disk's.
+_DISK_ERRORS = (
+    OSError,
+    tf.errors.FailedPreconditionError,
+    tf.errors.NotFoundError,
+    tf.errors.PermissionDeniedError,
+    tf.errors.ResourceExhaustedError,
+    tf.errors.UnknownError,
+)
+
 
 class Store:
     """The checkpoints of one kind in a folder.
@@ -49,10 +60,7 @@ class Store:
         try:
             self._write(number, partial)
             self._sweep()
-        except (tf.errors.UnavailableError, tf.errors.AbortedError):
-            # Not the disk's fault: another worker was lost.
-            raise
-        except (OSError, tf.errors.OpError) as error:
+        except _DISK_ERRORS as error:
             raise UserError(
                 f"a checkpoint cannot be written to {self.directory} "
                 f"({_reason(error)}); the one before stays: make room, pass --resume."

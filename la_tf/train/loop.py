@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import sys
 
@@ -23,7 +24,7 @@ from la_tf.run import (
 )
 from la_tf.run import folder as run_folder
 from la_tf.step.health import StopOnNonFinite
-from la_tf.train import interruption, profiling, progress, tensorboard
+from la_tf.train import interruption, profiling, progress, service, tensorboard
 
 # A look makes the host wait for the device. No step after a failed one changes
 # anything, so that it is enough to look now and then.
@@ -75,7 +76,9 @@ def _train(config, folder, strategy):
             minutes=config.checkpoint_minutes,
         )
         first_step = checkpointer.restore() if config.resume else 0
+        watch = service.ServiceWatch(config.data_service)
         callbacks = [
+            watch,
             StopOnNonFinite(
                 _STEPS_BETWEEN_LOOKS,
                 functools.partial(policy.name_of, transforms=config.transforms),
@@ -86,8 +89,12 @@ def _train(config, folder, strategy):
             *_profile(config, folder, plan.total_steps - first_step),
             checkpointer,
         ]
-        with _lost_worker_told(plan, checkpointer, folder), integrity.told(source):
-            for span in _spans(plan, first_step):
+        with (
+            watch,
+            _lost_worker_told(plan, checkpointer, folder),
+            integrity.told(source),
+        ):
+            for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
                 _fit(network, config, source, plan, maker, span, callbacks)
     summary = _summary(config, network, plan, history)
     folder.write_summary(summary)
@@ -150,19 +157,22 @@ def _lost_worker_told(plan, checkpointer, folder):
         ) from None
 
 
-def _spans(plan, first_step):
+def _spans(plan, first_step, one_by_one=False):
     """The calls of fit: (first step, first epoch, last epoch, steps an epoch).
 
-    An epoch that was stopped in its middle is finished by a call of its own.
+    An epoch that was stopped in its middle is finished by a call of its own. So is
+    every epoch, one by one, of a tf.data service: it then shows at once if a batch was
+    lost.
     """
     epoch, done = divmod(first_step, plan.steps_per_epoch)
     spans = []
     if done:
         spans.append((first_step, epoch, epoch + 1, plan.steps_per_epoch - done))
         epoch += 1
-    if epoch < plan.epochs:
-        start = epoch * plan.steps_per_epoch
-        spans.append((start, epoch, plan.epochs, plan.steps_per_epoch))
+    together = 1 if one_by_one else max(1, plan.epochs - epoch)
+    for first in range(epoch, plan.epochs, together):
+        start = first * plan.steps_per_epoch
+        spans.append((start, first, first + together, plan.steps_per_epoch))
     return spans
 
 
@@ -172,11 +182,11 @@ def _fit(network, config, source, plan, maker, span, callbacks):
     training = batches.training(
         source.train,
         maker,
-        plan,
+        dataclasses.replace(plan, epochs=last_epoch),
         first_step=first_step,
         image_size=side,
         on_device=config.augment_on == "device",
-        service=config.data_service,
+        service=config.data_service or None,
     )
     network.fit(
         batches.distribute(network.distribute_strategy, training),

@@ -107,11 +107,11 @@ class WaitingTest(absltest.TestCase):
     def test_who_was_lost(self):
         with settings(config(["a:1", "b:2", "c:3"], index=1)):
             with mock.patch.object(
-                cluster, "_answers", lambda address: address != "c:3"
+                cluster, "answers", lambda address: address != "c:3"
             ):
                 self.assertEqual(cluster.lost("whatever"), "c:3")
             # A machine that hangs still takes connections.
-            with mock.patch.object(cluster, "_answers", lambda address: True):
+            with mock.patch.object(cluster, "answers", lambda address: True):
                 error = (
                     "from /job:worker/replica:0/task:0 to /job:worker/replica:0/task:1"
                 )

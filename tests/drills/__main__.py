@@ -15,7 +15,10 @@ import time
 from tests import helper
 from tests.drills import commands
 
-NAMES = ("kills", "disks", "corruptions", "images", "flags", "requests", "machines")
+NAMES = (
+    *("kills", "disks", "corruptions", "images", "flags", "requests", "machines"),
+    *("replicas", "soak"),
+)
 PAGE = helper.ROOT / "RELIABILITY.md"
 
 

@@ -73,4 +73,7 @@ def _flag_names(command):
 
     app.define_help_flags()
     importlib.import_module(f"la_tf.{command}.__main__")
-    return sorted(set(flags.FLAGS) - {"run_with_pdb", "pdb", "pdb_post_mortem"})
+    # These start a debugger, or end with absl's own pages and code.
+    left_out = ("run_with_pdb", "pdb", "pdb_post_mortem")
+    pages = ("?", "helpfull", "helpshort", "helpxml")
+    return sorted(set(flags.FLAGS) - {*left_out, *pages})

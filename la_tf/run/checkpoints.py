@@ -140,7 +140,7 @@ class Checkpointer(keras.callbacks.Callback):
         if self._model.health.failed_step() >= 0:
             # The run is about to end; the last good checkpoint stays the last.
             return
-        name = not_finite(self._model.variables)
+        name = not_finite([*self._model.variables, *self._model.optimizer.variables])
         if name is not None:
             raise UserError(
                 f"{name} is no longer finite after step {self.global_step}: the "

@@ -120,7 +120,7 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise self._damaged(self.metrics_path, error) from None
         # The files are written one after the other; a kill may fall between them.
-        complete = len(lines) - 1 >= len(checksums) - 1
+        complete = max(1, len(lines)) >= len(checksums)
         written = zip(_row_checksums(lines), checksums)
         if not complete or any(found != expected for found, expected in written):
             raise self._damaged(self.metrics_path, "it is not what the run wrote")
@@ -148,7 +148,7 @@ class RunFolder:
         file = io.BytesIO()
         np.savez(
             file,
-            prior=np.asarray(priors, np.float32),
+            prior=np.asarray(priors if rows else np.zeros([0, 0]), np.float32),
             operations=np.asarray(operations),
             metrics_crc32=np.asarray(_row_checksums(table.splitlines()), np.uint32),
         )
@@ -171,6 +171,9 @@ class RunFolder:
         try:
             priors, checksums = read_policies(self.policy_path)
         except FileNotFoundError:
+            # It is written before the table: without it there is no table yet.
+            if self.metrics_path.exists():
+                raise self._damaged(self.policy_path, "it is gone") from None
             return np.zeros([0, 0], np.float32), []
         except UNREADABLE as error:
             raise self._damaged(self.policy_path, error) from None

@@ -93,6 +93,12 @@ class WritingTest(absltest.TestCase):
         self.assertEqual(os.listdir(path.parent), ["file"])
         self.assertEqual(path.read_bytes(), b"old")
 
+    def test_a_run_without_a_finished_epoch(self):
+        folder = RunFolder(self.create_tempdir().full_path)
+        self.assertEqual((folder.rows(), len(folder.policies())), ([], 0))
+        folder.write_history([], [], OPERATIONS)
+        self.assertEqual((folder.rows(), len(folder.policies())), ([], 0))
+
     def test_a_kill_between_the_two_files_of_an_epoch_is_no_damage(self):
         path = pathlib.Path(self.create_tempdir().full_path)
         folder = written(path)
@@ -145,10 +151,14 @@ class DamageTest(parameterized.TestCase):
         # White space of JSON and some fields of the zip format mean nothing.
         self.assertGreater(told, 100)
 
-    def test_a_lost_table_is_told(self):
+    def test_lost_files_are_told(self):
         self.folder.metrics_path.unlink()
         with self.assertRaisesRegex(UserError, "metrics.csv is damaged.*--resume"):
             self.folder.rows()
+        self.folder.write_history(ROWS, PRIORS, OPERATIONS)
+        self.folder.policy_path.unlink()
+        with self.assertRaisesRegex(UserError, "policy.npz is damaged.*--resume"):
+            self.folder.policies()
 
     def test_files_that_may_not_be_read(self):
         for path in (self.folder.config_path, self.folder.policy_path):

@@ -45,6 +45,7 @@ setuptools.setup(
         "gpu": ["tensorflow[and-cuda]==2.15.1"],
         "test": ["hypothesis>=6.80", "pytest>=7.4", "pytest-xdist>=3.5", "ruff>=0.4"],
     },
+    entry_points={"console_scripts": ["la_tf = la_tf.__main__:main"]},
     classifiers=[
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3.9",

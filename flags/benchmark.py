@@ -12,5 +12,5 @@ Run it with nothing else running."""
 
 
 def install_help():
-    """None; `--help` prints what can be measured."""
+    """Let `--help` print what can be measured."""
     help.install(USAGE, ())

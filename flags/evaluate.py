@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from absl import flags as absl_flags
 
-from flags import data, define, help, run, trained  # noqa: F401 (data defines flags)
+from flags import checkpoint, data, define, help, run  # noqa: F401 (data defines flags)
 from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
@@ -23,7 +23,7 @@ define.integer(
 # The data set is the run's own but for what the user names.
 _DATA = ("dataset", "data_dir", "image_size", "holdout", "skip_bad_images")
 GROUPS = (
-    ("What", ("run_dir", *trained.NAMES, "saved_model")),
+    ("What", ("run_dir", *checkpoint.NAMES, "saved_model")),
     ("On which images (by default the run's test images)", _DATA),
     ("Accuracy on changed images", ("robustness_level", "robustness_images")),
     ("Results", ("output_dir", "verbosity")),
@@ -52,7 +52,7 @@ class EvaluateOptions:
 
 
 def install_help():
-    """None; `--help` prints this command's flags."""
+    """Let `--help` print this command's flags."""
     FLAGS["run_dir"].help = "folder of a run"
     for name in _DATA:
         # The defaults are those of the run.

@@ -6,19 +6,17 @@ import dataclasses
 
 from absl import flags as absl_flags
 
-from flags import define, help, run, trained
+from flags import checkpoint, define, help, run
 from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
 
 absl_flags.DEFINE_string("export_dir", None, "folder of the model's versions")
 define.integer("version", None, 1, 2**63 - 1, "number; by default the next free one")
-define.number(
-    "max_megapixels", 50.0, 0.01, 1e6, "larger encoded images are not decoded"
-)
+define.integer("max_megapixels", 50, 1, 10**6, "larger encoded images are refused")
 
 GROUPS = (
-    ("From", ("run_dir", *trained.NAMES)),
+    ("From", ("run_dir", *checkpoint.NAMES)),
     ("To", ("export_dir", "version", "max_megapixels")),
     ("Messages", ("verbosity",)),
 )
@@ -35,12 +33,12 @@ class ExportOptions:
     export_dir: str
     version: int | None
     checkpoint: str
-    max_megapixels: float
+    max_megapixels: int
     verbosity: int
 
 
 def install_help():
-    """None; `--help` prints this command's flags."""
+    """Let `--help` print this command's flags."""
     FLAGS["run_dir"].help = "folder of the run to export"
     help.install(USAGE, GROUPS)
 

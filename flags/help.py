@@ -15,6 +15,7 @@ class _Help(app.HelpFlag):
     def __init__(self, page):
         super().__init__()
         self.allow_override = True
+        self.short_name = "h"
         self._page = page
 
     def parse(self, argument):
@@ -24,7 +25,7 @@ class _Help(app.HelpFlag):
 
 
 def install(usage, groups):
-    """None; makes `--help` print the usage and the groups of flags.
+    """Make `--help` print the usage and the groups of flags.
 
     Args:
         usage: the lines above the flags.
@@ -36,7 +37,7 @@ def install(usage, groups):
 
 
 def page(usage, groups):
-    """The text of a command's help."""
+    """Return the text of a command's help."""
     lines = [usage, ""]
     for heading, names in groups:
         lines.append(f"{heading}:")

@@ -3,9 +3,12 @@
 from absl import flags as absl_flags
 
 import models
+from flags import define
 
-absl_flags.DEFINE_string("model", None, "network: wrn_<depth>_<width>, resnet_50, ...")
-absl_flags.DEFINE_bool("remat", False, "recompute blocks: less memory, more time")
+NAMES = define.fields(
+    model="network: wrn_<depth>_<width>, resnet_50, ...",
+    remat="recompute blocks: less memory, more time",
+)
 
 
 @absl_flags.validator("model")
@@ -16,6 +19,3 @@ def _check_model(name):
         except ValueError as error:
             raise absl_flags.ValidationError(str(error)) from None
     return True
-
-
-NAMES = ("model", "remat")

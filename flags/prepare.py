@@ -28,7 +28,7 @@ Prepares a data set for training: python -m la_tf.prepare --dataset=cifar10 ...
 
 
 def install_help():
-    """None; `--help` prints this command's flags."""
+    """Let `--help` print this command's flags."""
     help.install(USAGE, GROUPS)
 
 

@@ -63,7 +63,7 @@ class PreviewRequest:
 
 
 def install_help():
-    """None; `--help` prints this command's flags."""
+    """Let `--help` print this command's flags."""
     help.install(USAGE, GROUPS)
 
 

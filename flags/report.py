@@ -47,7 +47,7 @@ class _Repeated(absl_flags.Flag):
 
 
 def install_help():
-    """None; `--help` prints this command's flags, and --run_dir may be repeated."""
+    """Let `--help` print this command's flags, and --run_dir be repeated."""
     absl_flags.DEFINE_flag(
         _Repeated(
             absl_flags.ArgumentParser(),

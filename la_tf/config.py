@@ -1,4 +1,8 @@
-"""Everything that decides a training run, in one frozen value."""
+"""Everything that decides a training run, in one frozen value.
+
+Each field knows which values it takes. Recipes, the method's constants and all checks
+are applied here, so that a run is the same from Python and from the command line.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,39 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
+from la_tf import errors, methods, recipes
+from la_tf.data import sources
+from la_tf.errors import UserError
 
-@dataclasses.dataclass(frozen=True)
+_INFINITY = float("inf")
+
+
+def _choice(default, *options):
+    return dataclasses.field(default=default, metadata={"options": options})
+
+
+def _number(default, low, high):
+    return dataclasses.field(default=default, metadata={"range": (low, high)})
+
+
+@dataclasses.dataclass(frozen=True, init=False)
 class TrainConfig:
-    """A training run: what the user chose, completed by the recipe and the defaults.
+    """A training run: what the user chose, completed by recipe, method and defaults.
 
-    `origins` tells for each field where its value came from: "flag", "recipe",
-    "method" or "default".
+    `origins` tells for each field where its value came from: "chosen", "recipe",
+    "method" or "default"; a learning rate that follows the batch says so.
     """
 
     # Data.
-    dataset: str = "digits"
+    dataset: str = _choice("digits", *sources.NAMES)
     data_dir: str | None = None
-    image_size: int | None = None
-    holdout: float = 0.0
-    limit_train: int | None = None
+    image_size: int | None = _number(None, 8, 2048)
+    holdout: float = _number(0.0, 0, 1e9)
+    limit_train: int | None = _number(None, 1, 10**9)
     skip_bad_images: bool = False
-    preprocessing: str = "crop"
-    padding: int = 4
+    preprocessing: str = _choice("crop", "crop", "inception", "none")
+    # Of the shorter side, so that it scales with the image.
+    padding_share: float = _number(4 / 32, 0, 1)
     flip: bool = True
 
     # Network.
@@ -31,37 +50,37 @@ class TrainConfig:
     remat: bool = False
 
     # Method.
-    method: str = "latent"
-    num_views: int = 6
-    sigma: float = 1.0
-    prior: str = "moving"
-    prior_window: int = 10
+    method: str = _choice("latent", *methods.NAMES)
+    num_views: int = _number(6, 1, 256)
+    sigma: float = _number(1.0, 0, _INFINITY)
+    prior: str = _choice("moving", "moving", "fixed", "corrected")
+    prior_window: int = _number(10, 1, 10**6)
     prior_from: str | None = None
-    e_step: str = "shared"
-    ubs_select: int = 1
-    transforms: str = "latentaugment"
-    mixup_alpha: float = 1.0
-    final: str = "cutmix"
-    cutmix_probability: float = 0.5
-    cutout_size: int | None = None
-    view_chunk: int | None = None
-    backward_views: int | None = None
+    e_step: str = _choice("shared", "shared", "separate")
+    ubs_select: int = _number(1, 1, 256)
+    transforms: str = _choice("latentaugment", "latentaugment", "autoaugment")
+    mixup_alpha: float = _number(1.0, 0, 1e6)
+    final: str = _choice("cutmix", "cutmix", "cutout", "none")
+    cutmix_probability: float = _number(0.5, 0, 1)
+    cutout_share: float = _number(0.5, 0, 1)  # of the shorter side
+    view_chunk: int | None = _number(None, 1, 256)
+    backward_views: int | None = _number(None, 1, 256)
 
     # Optimisation.
-    epochs: int = 200
-    batch_size: int = 128
-    learning_rate: float = 0.1
-    weight_decay: float = 2e-4
-    momentum: float = 0.9
-    warmup_epochs: int = 5
-    clip_norm: float | None = None
-    on_nonfinite: str = "stop"
+    epochs: int = _number(200, 1, 10**6)
+    batch_size: int = _number(128, 1, 10**6)
+    learning_rate: float = _number(0.1, 0, 100)
+    weight_decay: float = _number(2e-4, 0, 1)
+    momentum: float = _number(0.9, 0, 1)
+    warmup_epochs: int = _number(5, 0, 10**6)
+    clip_norm: float | None = _number(None, 1e-9, 1e9)
+    on_nonfinite: str = _choice("stop", "stop", "skip")
 
     # Execution.
-    seed: int = 0
-    strategy: str = "auto"
-    logical_cpus: int | None = None
-    augment_on: str = "host"
+    seed: int = _number(0, 0, 2**31 - 1)
+    strategy: str = _choice("auto", "auto", "none", "mirrored", "multiworker")
+    logical_cpus: int | None = _number(None, 1, 64)
+    augment_on: str = _choice("host", "host", "device")
     data_service: str | None = None
     mixed_precision: bool = False
     jit_compile: bool = False
@@ -70,30 +89,203 @@ class TrainConfig:
     # Run folder.
     run_dir: str | None = None
     resume: bool = False
-    keep: int = 2
-    checkpoint_minutes: float = 15.0
+    keep: int = _number(2, 1, 10**6)
+    checkpoint_minutes: float = _number(15.0, 0.01, 1e6)
     profile: bool = False
     verbosity: int = 0
 
     origins: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    def __init__(self, *, origins=None, **chosen):
+        """Complete what the user chose, and check it.
+
+        Args:
+            origins: given with the values of a run that is already complete; nothing
+                is taken from recipe or method then.
+            **chosen: fields by name.
+
+        Raises:
+            UserError: a value is wrong, or two do not fit together.
+        """
+        for name in chosen:
+            if name not in FIELDS:
+                hint = errors.nearest(name, FIELDS) or f"there are {', '.join(FIELDS)}."
+                raise UserError(f"TrainConfig has no field {name!r}; {hint}")
+        for name, value in chosen.items():
+            wrong = problem(name, value)
+            if wrong is not None:
+                raise UserError(f"--{name}={value}: {wrong}")
+        # An empty address of a data service means none: so a run can leave it.
+        if chosen.get("data_service") == "":
+            chosen["data_service"] = None
+        if origins is None:
+            values, origins = _resolved(chosen)
+        else:
+            values = {**_DEFAULTS, **chosen}
+        for name in FIELDS:
+            object.__setattr__(self, name, values[name])
+        object.__setattr__(self, "origins", origins)
+        _check_together(self)
+
     def values(self):
-        """Every value by name, fit for JSON, without the origins."""
-        values = dataclasses.asdict(self)
-        del values["origins"]
+        """Return every value by name, fit for JSON, without the origins."""
+        values = {name: getattr(self, name) for name in FIELDS}
         # JSON has no infinity.
         if math.isinf(self.sigma):
             values["sigma"] = "inf"
         return values
 
     @classmethod
-    def from_values(cls, values):
-        """The configuration that `values()` came from; unknown names are refused."""
+    def from_values(cls, values, origins=None):
+        """Return the configuration that `values()` came from."""
         values = dict(values)
-        values["sigma"] = float(values["sigma"])
-        return cls(**values)
+        if values.get("sigma") == "inf":
+            values["sigma"] = _INFINITY
+        return cls(origins=origins or {}, **values)
+
+    @property
+    def hardest_views(self):
+        """The number of hardest views that the loss is made of, or None for eq. 3."""
+        return self.ubs_select if self.method == "ubs" else None
 
 
-FIELDS = tuple(
-    field.name for field in dataclasses.fields(TrainConfig) if field.name != "origins"
+FIELDS = {
+    field.name: field
+    for field in dataclasses.fields(TrainConfig)
+    if field.name != "origins"
+}
+_DEFAULTS = {name: field.default for name, field in FIELDS.items()}
+_KINDS = {
+    "bool": (bool, "true or false"),
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": (str, "a text"),
+}
+RECIPE_FIELDS = frozenset(
+    field.name
+    for field in dataclasses.fields(recipes.Recipe)
+    if field.name in FIELDS and field.name not in ("dataset", "model")
 )
+
+
+def options(name):
+    """Return the values that a field takes, where it takes only a few."""
+    return FIELDS[name].metadata["options"]
+
+
+def problem(name, value):
+    """Return what is wrong with a field's value in a few words; None for a good one."""
+    field = FIELDS[name]
+    kind, _, optional = field.type.partition(" | ")
+    if value is None and optional:
+        return None
+    types, words = _KINDS[kind]
+    if not isinstance(value, types) or (kind != "bool" and isinstance(value, bool)):
+        return f"must be {words}."
+    if "options" in field.metadata and value not in field.metadata["options"]:
+        return errors.unknown(value, field.metadata["options"])
+    if "range" in field.metadata:
+        low, high = field.metadata["range"]
+        # Written so that NaN fails it.
+        if not low <= value <= high:
+            return f"must be {words} from {low} to {high}."
+    return None
+
+
+def _resolved(chosen):
+    """Return all values, and where each came from."""
+    values = {**_DEFAULTS, **chosen}
+    origins = {name: "chosen" if name in chosen else "default" for name in FIELDS}
+    if values["model"] is None or "model" not in chosen:
+        values["model"] = recipes.default_model(values["dataset"])
+        origins["model"] = "recipe"
+    recipe = recipes.find(values["dataset"], values["model"])
+    for name in RECIPE_FIELDS:
+        if name not in chosen:
+            values[name], origins[name] = getattr(recipe, name), "recipe"
+    _fit_to_data(values, origins)
+    _scale_learning_rate(values, origins, recipe)
+    _apply_method(values, origins)
+    return values, origins
+
+
+def _fit_to_data(values, origins):
+    of_arrays = values["dataset"] not in sources.PHOTOGRAPHS
+    if origins["preprocessing"] == "recipe" and of_arrays:
+        # Arrays of small images have no room for crops of 8 % of their area.
+        values["preprocessing"] = values["preprocessing"].replace("inception", "crop")
+
+
+def _scale_learning_rate(values, origins, recipe):
+    """Let the recipe's rate follow the batch, in proportion."""
+    if origins["learning_rate"] != "recipe":
+        return
+    if values["batch_size"] != recipe.batch_size:
+        values["learning_rate"] *= values["batch_size"] / recipe.batch_size
+        origins["learning_rate"] = (
+            f"recipe: {recipe.learning_rate:g} at batch_size={recipe.batch_size}, in "
+            "proportion to the batch"
+        )
+
+
+def _apply_method(values, origins):
+    for name, constant in methods.get(values["method"]).constants.items():
+        if origins[name] != "chosen":
+            values[name], origins[name] = constant, "method"
+
+
+def _check_together(config):
+    for name, constant in methods.get(config.method).constants.items():
+        if getattr(config, name) != constant:
+            raise UserError(
+                f"--method={config.method} means --{name}={constant}; leave --{name} "
+                "out or choose another --method."
+            )
+    if config.resume and config.run_dir is None:
+        raise UserError(
+            "--resume needs --run_dir, the folder of the run to go on with."
+        )
+    if config.dataset in ("folder", "npz") and config.data_dir is None:
+        raise UserError(
+            f"--dataset={config.dataset} needs --data_dir, where your images are."
+        )
+    for name in ("ubs_select", "view_chunk", "backward_views"):
+        value = getattr(config, name)
+        if value is not None and value > config.num_views:
+            raise UserError(
+                f"--{name}={value} is more than --num_views={config.num_views}; "
+                f"lower it, or raise --num_views."
+            )
+    if config.jit_compile and config.strategy in ("mirrored", "multiworker"):
+        raise UserError(
+            f"--jit_compile does not work with --strategy={config.strategy} in "
+            "TensorFlow; leave one of them out."
+        )
+    if config.strategy == "multiworker" and config.run_dir is None:
+        raise UserError(
+            "--strategy=multiworker needs --run_dir, a folder that all workers share."
+        )
+    _check_views(config)
+
+
+def _check_views(config):
+    crops_photographs = config.preprocessing == "inception"
+    if crops_photographs and config.dataset not in sources.PHOTOGRAPHS:
+        raise UserError(
+            "--preprocessing=inception crops photographs "
+            f"({', '.join(sources.PHOTOGRAPHS)}); for --dataset={config.dataset} use "
+            "--preprocessing=crop."
+        )
+    if config.jit_compile and config.augment_on == "device":
+        raise UserError(
+            "--jit_compile cannot compile the views of --augment_on=device; leave one "
+            "of them out."
+        )
+    service = config.data_service
+    if service and not service.startswith("grpc://"):
+        raise UserError(f"--data_service={service}: must look like grpc://host:port.")
+    if service and config.augment_on == "device":
+        raise UserError(
+            "--data_service makes the views on its workers; leave --augment_on=device "
+            "out."
+        )

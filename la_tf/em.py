@@ -20,7 +20,7 @@ SMALLEST = 1e-10
 
 
 def log_likelihood(logits, labels):
-    """Σ_c y_c log softmax(logits)_c, the log P of eq. 4: minus the cross-entropy.
+    """Return Σ_c y_c log softmax(logits)_c, the log P of eq. 4.
 
     Args:
         logits: [..., classes], of any floating type.
@@ -32,7 +32,7 @@ def log_likelihood(logits, labels):
 
 
 def log_probability(logits, labels):
-    """log Σ_c softmax(logits)_c y_c, whose exponential is the P of eq. 2.
+    """Return log Σ_c softmax(logits)_c y_c, whose exponential is the P of eq. 2.
 
     It equals `log_likelihood` for a label of one class, and is larger for a mixed one.
     """
@@ -41,7 +41,7 @@ def log_probability(logits, labels):
 
 
 def posterior(prior, likelihood):
-    """h, eq. 2: max(π_z P_z, 1e-10) as a share of its sum over the image's K views.
+    """Return h, eq. 2: max(π_z P_z, 1e-10) as a share of its sum over K views.
 
     Args:
         prior: π_z of each view's policy.
@@ -52,7 +52,7 @@ def posterior(prior, likelihood):
 
 
 def softmin(h, sigma):
-    """h̃, eq. 3: exp(-h_z / σ) as a share of its sum over the image's K views.
+    """Return h̃, eq. 3: exp(-h_z / σ) as a share of its sum over K views.
 
     σ = 0 and σ = inf are the exact limits: all weight on the smallest h, evenly over
     ties, and 1/K.
@@ -73,7 +73,7 @@ def softmin(h, sigma):
 
 
 def hardest(log_joint, count):
-    """Weights 1/count on the `count` views of smallest π P, 0 on the image's others.
+    """Return weights 1/count on the `count` views of smallest π P, 0 on the others.
 
     Uncertainty-based sampling of several data points. Among equals the earlier view
     is taken.
@@ -87,8 +87,24 @@ def hardest(log_joint, count):
     return tf.reduce_sum(tf.one_hot(chosen, views, on_value=1.0 / count), -2)
 
 
+def e_step(prior, log_probability, sigma, select=None):
+    """Return h of eq. 2 and the views' weights: h̃ of eq. 3, without a gradient.
+
+    Args:
+        prior: π_z of each view's policy.
+        log_probability: log P_z of each view.
+        sigma: σ of eq. 3, a Python number.
+        select: weighs so many of the hardest views alike, in the place of eq. 3.
+    """
+    log_probability = tf.stop_gradient(log_probability)
+    h = posterior(prior, tf.exp(log_probability))
+    if select is None:
+        return h, softmin(h, sigma)
+    return h, hardest(log_of_prior(prior) + log_probability, select)
+
+
 def weighted_loss(weights, log_likelihood):
-    """-(1/B) Σ_b Σ_z h̃_z log P_z, the part of eq. 4 that θ is trained on.
+    """Return -(1/B) Σ_b Σ_z h̃_z log P_z, the part of eq. 4 that θ is trained on.
 
     No gradient flows through the weights.
     """
@@ -99,19 +115,20 @@ def weighted_loss(weights, log_likelihood):
 
 
 def expected_loss(weights, log_likelihood, log_prior):
-    """Ẽ, eq. 4: -(1/B) Σ_b Σ_z h̃_z (log π_z + log P_z), h̃ held constant."""
+    """Return Ẽ, eq. 4: -(1/B) Σ_b Σ_z h̃_z (log π_z + log P_z), h̃ held constant."""
     return weighted_loss(weights, _float32(log_prior) + _float32(log_likelihood))
 
 
 def log_of_prior(prior):
-    """log π_z, finite: a policy that the window holds no draw of counts as 1e-10."""
+    """Return log π_z, at least log 1e-10: the window may hold no draw of a policy."""
     return tf.math.log(tf.maximum(_float32(prior), SMALLEST))
 
 
 def policy_sums(weights, policies, num_policies):
-    """Σ_b Σ_{k: z_bk = z} h̃_bk for every policy z, [num_policies].
+    """Return Σ_b Σ_{k: z_bk = z} h̃_bk for every policy z, [num_policies].
 
-    Sums of several batches or replicas may be added before they are normalised.
+    The numerator of eq. 5. A step adds up the sums of its replicas before it takes
+    their `shares`.
     """
     return tf.math.unsorted_segment_sum(
         tf.reshape(_float32(weights), [-1]), tf.reshape(policies, [-1]), num_policies
@@ -119,13 +136,17 @@ def policy_sums(weights, policies, num_policies):
 
 
 def policy_mass(weights, policies, num_policies):
-    """m, the fraction in eq. 5: each policy's share of all weight, [num_policies]."""
-    sums = policy_sums(weights, policies, num_policies)
-    return sums / tf.reduce_sum(sums)
+    """Return m, the fraction in eq. 5: each policy's share of all weight, [S]."""
+    return shares(policy_sums(weights, policies, num_policies))
+
+
+def shares(sums):
+    """Return each sum's share of the total; zeros where nothing was summed."""
+    return tf.math.divide_no_nan(sums, tf.reduce_sum(sums))
 
 
 def entropy(distribution):
-    """-Σ p log p over the last axis, in nats; 0 · log 0 counts as 0."""
+    """Return -Σ p log p over the last axis, in nats; 0 · log 0 counts as 0."""
     return -tf.reduce_sum(tf.math.xlogy(distribution, distribution), -1)
 
 

@@ -7,14 +7,13 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import em
+from la_tf import config, em
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
-from la_tf.step import health, passes, update
-from la_tf.step import training_batch as batches
+from la_tf.step import health, passes, training_batch, update
 from la_tf.step.health import StopOnNonFinite
-from la_tf.step.moving_averages import Statistics
+from la_tf.step.moving_averages import MovingAverages
 
-E_STEPS = ("shared", "separate")
+E_STEPS = config.options("e_step")
 
 
 class LatentAugment(keras.Model):
@@ -97,13 +96,13 @@ class LatentAugment(keras.Model):
         self._top_5_accuracy = keras.metrics.Mean("top_5_accuracy")
 
     def call(self, inputs, training=None):
-        """The classifier's logits."""
+        """Return the classifier's logits."""
         return self.classifier(inputs, training=training)
 
     def compile(
         self, optimizer, jit_compile=None, run_eagerly=None, steps_per_execution=1
     ):
-        """Sets the optimizer and how the step is run; loss and metrics are built in.
+        """Set the optimizer and how the step is run; loss and metrics are built in.
 
         Args:
             optimizer: any Keras optimizer or its name. Leave its own `weight_decay` out
@@ -131,7 +130,7 @@ class LatentAugment(keras.Model):
         super().compile(optimizer, jit_compile=jit_compile, run_eagerly=run_eagerly)
 
     def fit(self, *args, callbacks=None, **kwargs):
-        """Trains as `keras.Model.fit` does; the two callbacks it needs come first.
+        """Train as `keras.Model.fit` does; the two callbacks it needs come first.
 
         `PolicyMovingAverage` and `StopOnNonFinite` are added where they are missing,
         and run before all others, which thus see a step's final state.
@@ -148,37 +147,35 @@ class LatentAugment(keras.Model):
         return super().fit(*args, callbacks=ours + others, **kwargs)
 
     def train_step(self, data):
-        """The logs of one iteration."""
+        """Run one iteration; return its logs."""
         # The K views of each image, and the prior as it was before this step.
-        batch = batches.unpack(data, self._augment, self._separate)
+        batch = training_batch.unpack(data, self._augment, self._separate)
         prior = self.prior.of(batch.policies)
         weigh = functools.partial(self._weigh, prior)
-        forward, statistics, draw_seed = self._begin(batch)
+        forward, averages, draw_seed = self._begin(batch)
 
         # E-step, eq. 2 and 3, where the pass that trains does not see all views.
         views, weighed = batch.views, None
         if self._weighs_first(batch):
             parts = passes.in_chunks(batch.early or views, self._view_chunk)
-            weighed = passes.without_gradient(forward, parts, weigh, statistics)
+            weighed = passes.without_gradient(forward, parts, weigh, averages)
             views = self._to_train(views, weighed.weights, draw_seed)
 
         # The weighted loss of eq. 4 and its gradient; else the E-step is part of it.
         parts = passes.in_chunks(views, self._view_chunk)
-        trained = passes.with_gradient(
-            forward, parts, weigh, statistics, self.optimizer
-        )
+        trained = passes.with_gradient(forward, parts, weigh, averages, self.optimizer)
         weighed = weighed or trained.weighed
 
         # M-step, eq. 5: new parameters, if the step is sound in all replicas.
-        sound, mass, draws = self._update(batch, weighed, trained)
-        statistics.restore_unless(sound)
+        sound, mass, draws = self._update(batch, weighed, trained, averages)
+        averages.restore_unless(sound)
 
         # The policies' weight, which the callback moves into the prior.
         self.prior.record(tf.where(sound, mass, 0.0), draws)
         return self._train_logs(batch, weighed, trained, sound)
 
     def test_step(self, data):
-        """Loss, accuracy and top-5 accuracy of plain images and labels."""
+        """Return loss, accuracy and top-5 accuracy of plain images and labels."""
         images, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         logits = tf.cast(self(images, training=False), tf.float32)
         classes = _classes(labels)
@@ -194,7 +191,7 @@ class LatentAugment(keras.Model):
         return _results(self._loss, self._accuracy, self._top_5_accuracy)
 
     def _begin(self, batch):
-        """The step's `Forward`, the statistics before it, and a seed for draws."""
+        """Return the step's `Forward`, the averages before it, and a seed for draws."""
         _check_views(
             batch.policies.shape[1],
             ubs_select=self._ubs_select,
@@ -210,33 +207,29 @@ class LatentAugment(keras.Model):
         seeds = tf.random.experimental.stateless_split(seed, 2)
         total = tf.size(batch.policies)
         forward = passes.Forward(self.classifier, seeds[0], total)
-        return forward, Statistics(self.classifier), seeds[1]
+        return forward, MovingAverages(self.classifier), seeds[1]
 
     def _weighs_first(self, batch):
-        """Whether weights come from a pass of their own, before the one that trains."""
+        """Tell whether the weights come from a pass before the one that trains."""
         views = batch.policies.shape[1]
         chunked = self._view_chunk is not None and self._view_chunk < views
         return self._separate or chunked or self._backward_views is not None
 
     def _weigh(self, prior, log_probability):
-        """The weights [B, K] of the views, without a gradient."""
-        log_probability = tf.stop_gradient(log_probability)
-        if self._ubs_select is not None:
-            log_joint = em.log_of_prior(prior) + log_probability
-            return em.hardest(log_joint, self._ubs_select)
-        h = em.posterior(prior, tf.exp(log_probability))
-        return em.softmin(h, self._sigma)
+        """Return the weights [B, K] of the views."""
+        _, weights = em.e_step(prior, log_probability, self._sigma, self._ubs_select)
+        return weights
 
     def _to_train(self, views, weights, seed):
-        """The views that are trained on, with their weights."""
+        """Return the views that are trained on, with their weights."""
         count = self._backward_views
         if count is None:
             return views._replace(weights=weights)
         drawn = views.chosen(passes.draw_views(weights, count, seed))
         return drawn._replace(weights=tf.fill(tf.shape(drawn.positions), 1.0 / count))
 
-    def _update(self, batch, weighed, trained):
-        """Whether the step was applied, and the policies' mass and draws in all."""
+    def _update(self, batch, weighed, trained, averages):
+        """Apply the step; return whether it was sound, the policies' mass and draws."""
         images = tf.cast(tf.shape(batch.policies)[0], tf.float32)
         policy_sums = functools.partial(
             em.policy_sums,
@@ -252,7 +245,9 @@ class LatentAugment(keras.Model):
             policy_sums(tf.ones_like(weights)),
             policy_sums(broken),
         )
-        gradients, sums = update.over_replicas(trained.gradients, images, sums)
+        gradients, sums = update.over_replicas(
+            trained.gradients, images, sums, averages
+        )
         witness, mass, draws, broken = sums
         finite = tf.math.is_finite(witness) & update.is_finite(
             gradients, self.optimizer
@@ -265,16 +260,16 @@ class LatentAugment(keras.Model):
         return sound, mass, draws
 
     def _train_logs(self, batch, weighed, trained, sound):
-        """The means so far in this epoch, over the sound steps."""
-        log_prior = em.log_of_prior(self.prior.of(batch.policies))
+        """Return the means so far in this epoch, over the sound steps."""
+        expected_loss = em.expected_loss(
+            trained.weighed.weights,
+            trained.log_likelihood,
+            em.log_of_prior(self.prior.of(trained.policies)),
+        )
         images = tf.shape(batch.policies)[0]
         values = (
             (self._loss, trained.loss),
-            # Eq. 4 is a sum, whose log π part needs no pass.
-            (
-                self._expected_loss,
-                trained.loss + em.weighted_loss(weighed.weights, log_prior),
-            ),
+            (self._expected_loss, expected_loss),
             (self._accuracy, tf.reduce_mean(trained.correct)),
             (self._weight_entropy, tf.reduce_mean(em.entropy(weighed.weights))),
         )
@@ -293,7 +288,7 @@ def _results(*metrics):
 
 
 def _classes(labels):
-    """The number of each example's class, int64 [B], from integers or one-hot rows."""
+    """Return each example's class, int64 [B], from integers or one-hot rows."""
     if labels.shape.rank == 2 and labels.shape[-1] > 1:
         return tf.argmax(labels, -1)
     return tf.cast(tf.reshape(labels, [-1]), tf.int64)

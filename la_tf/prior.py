@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import em
+from la_tf import config, em
 
-KINDS = ("moving", "fixed", "corrected")
+KINDS = config.options("prior")
 
 
 class PolicyPrior(tf.Module):
@@ -49,15 +49,15 @@ class PolicyPrior(tf.Module):
             self._draws = _step_variable(num_policies, "draws")
 
     def of(self, policies):
-        """The prior probability of each policy in a tensor of their numbers."""
+        """Return the prior probability of each policy in a tensor of their numbers."""
         return tf.gather(self.probabilities, policies)
 
     def effective_policies(self):
-        """exp(entropy): how many equally likely policies would be as spread out."""
+        """Return exp(entropy): so many equally likely policies are as spread out."""
         return tf.exp(em.entropy(tf.convert_to_tensor(self.probabilities)))
 
     def record(self, mass, draws):
-        """Keeps a step's sums for `advance`; called in each replica, alike in all.
+        """Keep a step's sums for `advance`; called in each replica, alike in all.
 
         Args:
             mass: [num_policies], the weight that each policy got, or zeros for a step
@@ -72,16 +72,16 @@ class PolicyPrior(tf.Module):
 
     @tf.function
     def advance(self):
-        """Moves the recorded step, if there is one, into the window and sets π."""
+        """Move the recorded step, if there is one, into the window and sets π."""
         if self.kind == "fixed":
             return
         # Chosen by arithmetic: a condition would make the host wait for the step.
         recorded = tf.reduce_sum(self._mass) > 0.0
         oldest = tf.range(self.window.shape[0], dtype=tf.int64) == self._position()
         row = tf.logical_and(recorded, oldest)[:, None]
-        self.window.assign(tf.where(row, _shares(self._mass), self.window))
+        self.window.assign(tf.where(row, em.shares(self._mass), self.window))
         if self.kind == "corrected":
-            shares = _shares(self._draws)
+            shares = em.shares(self._draws)
             self.draw_window.assign(tf.where(row, shares, self.draw_window))
         estimate = tf.where(recorded, self._estimate(), self.probabilities)
         self.probabilities.assign(estimate)
@@ -90,7 +90,7 @@ class PolicyPrior(tf.Module):
         self._mass.assign(tf.zeros_like(self._mass))
 
     def _position(self):
-        """The row of the window that holds the oldest step."""
+        """Return the row of the window that holds the oldest step."""
         return self.steps % self.window.shape[0]
 
     def _estimate(self):
@@ -127,7 +127,7 @@ class PolicyMovingAverage(keras.callbacks.Callback):
 
 
 def checked(probabilities, num_policies):
-    """A prior as float32 [num_policies] that sums to 1; uniform for None.
+    """Return a prior as float32 [num_policies] that sums to 1; uniform for None.
 
     Raises:
         ValueError: the array has another shape or is not a distribution.
@@ -160,10 +160,6 @@ def _checked_window(window):
     if window < 1:
         raise ValueError(f"prior_window is {window}; it must hold at least one step.")
     return window
-
-
-def _shares(sums):
-    return tf.math.divide_no_nan(sums, tf.reduce_sum(sums))
 
 
 def _variable(value, name):

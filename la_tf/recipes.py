@@ -20,11 +20,11 @@ class Recipe:
     batch_size: int
     epochs: int
     preprocessing: str = "crop"
-    padding: int = 4
+    padding_share: float = 4 / 32
     flip: bool = True
     final: str = "cutmix"
     cutmix_probability: float = 0.5
-    cutout_size: int | None = None
+    cutout_share: float = 0.5
     paper_accuracy: float | None = None
 
     @property
@@ -87,10 +87,9 @@ RECIPES = (
         128,
         160,
         preprocessing="none",
-        padding=0,
         flip=False,
         final="cutout",
-        cutout_size=20,
+        cutout_share=20 / 32,
         paper_accuracy=98.96,
     ),
     Recipe("imagenet2012", "resnet_50", paper_accuracy=80.02, **_PHOTOGRAPHS),
@@ -107,9 +106,8 @@ RECIPES = (
     ),
     Recipe("fashion_mnist", "wrn_40_2", 0.1, 2e-4, 128, 200, paper_accuracy=96.04),
     Recipe("oxford_flowers102", "resnet_50", paper_accuracy=98.19, **_PHOTOGRAPHS),
-    # Not in the paper: the embedded digits, small enough for two CPU cores. They have
-    # a side of 16, so half of CIFAR's padding, and no flip: a mirrored digit is no
-    # digit.
+    # Not in the paper: the embedded digits, small enough for two CPU cores. No flip: a
+    # mirrored digit is no digit.
     Recipe(
         "digits",
         "wrn_16_1",
@@ -117,7 +115,6 @@ RECIPES = (
         2e-4,
         64,
         30,
-        padding=2,
         flip=False,
         final="cutout",
     ),
@@ -137,33 +134,37 @@ _OWN_IMAGES_MODEL = {"folder": "resnet_50", "npz": "wrn_40_2"}
 
 
 def default_model(dataset):
-    """The name of the model that a data set is trained with when none is named."""
+    """Return the name of the model for a data set when the user names none."""
     if dataset in _OWN_IMAGES_MODEL:
         return _OWN_IMAGES_MODEL[dataset]
     return next(row.model for row in RECIPES if row.dataset == dataset)
 
 
 def find(dataset, model):
-    """The row of a data set and a model, or the nearest one.
+    """Return the row of a data set and a model, or the nearest one.
 
-    The nearest row is the one of the same data set or else one that looks alike, then
-    of the same model or else of its family; the earlier one among equals.
+    The data set decides first: a row of its own for the model's family, then one that
+    looks alike for the same model, then any row of its own; the earlier among equals.
     """
     return max(RECIPES, key=lambda row: _likeness(row, dataset, model))
 
 
+def note(dataset, model):
+    """Return a line that tells which row is used for a missing one, or None."""
+    recipe = find(dataset, model)
+    if (recipe.dataset, recipe.model) == (dataset, model):
+        return None
+    return (
+        f"There is no recipe for {dataset} with {model}; using that of {recipe.title}."
+    )
+
+
 def _likeness(row, dataset, model):
-    kinds = _KINDS.get(row.dataset), _KINDS.get(dataset)
-    score = 0
-    if row.dataset == dataset:
-        score += 4
-    elif kinds[0] is not None and kinds[0] == kinds[1]:
-        score += 3
-    if row.model == model:
-        score += 2
-    elif _family(row.model) == _family(model):
-        score += 1
-    return score
+    own = row.dataset == dataset
+    alike = _KINDS.get(row.dataset) == _KINDS.get(dataset, "unknown")
+    related = _family(row.model) == _family(model)
+    same = row.model == model
+    return own and related, alike and same, own, alike, same, related
 
 
 def _family(model):

@@ -21,6 +21,9 @@ class ShakeShake(keras.layers.Layer):
     gives the plain mean.
     """
 
+    # Lets a training step choose the seed, and repeat the noise.
+    noise_scope = staticmethod(noise.scope)
+
     def __init__(self, salt, **kwargs):
         super().__init__(**kwargs)
         self.salt = salt
@@ -46,6 +49,8 @@ class ShakeDrop(keras.layers.Layer):
     some of the published code; here for each layer and image, so that an image's noise
     does not depend on the images beside it.)
     """
+
+    noise_scope = staticmethod(noise.scope)
 
     def __init__(self, keep, salt, **kwargs):
         super().__init__(**kwargs)

@@ -26,8 +26,8 @@ SMALL = TrainConfig(
     batch_size=16,
     num_views=2,
     epochs=4,
-    padding=2,
-    flip=False,
+    learning_rate=0.1,
+    final="cutmix",
     strategy="none",
     deterministic=True,
     verbosity=-1,
@@ -46,9 +46,8 @@ def start(config):
 
 def resume(run_dir, **changes):
     """The summary of a run that goes on, with flags given anew."""
-    origins = dict.fromkeys(("resume", "run_dir", *changes), "flag")
-    asked = TrainConfig(run_dir=str(run_dir), resume=True, origins=origins, **changes)
-    folder, config = run_folder.resumed(asked)
+    chosen = {"run_dir": str(run_dir), "resume": True, **changes}
+    folder, config = run_folder.resumed(chosen)
     return loop.train_and_evaluate(config, folder)
 
 

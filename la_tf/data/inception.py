@@ -1,9 +1,9 @@
 """The baseline preprocessing of photographs, as it is usual for ImageNet.
 
-For training: a random crop of 8 to 100 % of the area, resized, mirrored with
-probability 1/2, colour jitter and lighting noise. For evaluation: the short side
-resized to 256/224 of the size wanted, and the centre of that. Functions of one
-photograph, encoded or decoded, since photographs differ in size.
+For training: a random crop of 8 to 100 % of the area, resized, colour jitter and
+lighting noise, and a mirror image with probability 1/2 where that is wanted. For
+evaluation: the short side resized to 256/224 of the size wanted, and the centre of
+that. Functions of one photograph, encoded or decoded, since photographs differ in size.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing
 import numpy as np
 import tensorflow as tf
 
-from la_tf import draws
+from la_tf import draws, luma
 from la_tf.data.sources import decoding
 
 AREA = (0.08, 1.0)
@@ -25,7 +25,7 @@ LIGHTING = 0.1
 RESIZED_SIDE = 256 / 224
 
 # The weights of Pillow's grey, which contrast and saturation blend with.
-_GREY = np.array([0.299, 0.587, 0.114], np.float32)
+_GREY = np.array(luma.WEIGHTS, np.float32) / luma.ONE
 # Principal components of ImageNet's colours in 0..1: deviations, and directions as
 # columns (Krizhevsky et al. 2012; the figures are those of fb.resnet.torch).
 _DEVIATIONS = np.array([0.2175, 0.0188, 0.0045], np.float32)
@@ -49,8 +49,8 @@ class Draws(typing.NamedTuple):
     light: tf.Tensor  # float32 [K, 3], added to red, green, blue
 
 
-def training_views(encoded_or_image, num_views, size, seed):
-    """`num_views` random views of a photograph, uint8 `[K, size, size, C]`.
+def training_views(encoded_or_image, num_views, size, seed, flip=True):
+    """Return `num_views` random views of a photograph, uint8 `[K, size, size, C]`.
 
     Args:
         encoded_or_image: an encoded JPEG, PNG, GIF or BMP (scalar string; gives three
@@ -58,6 +58,7 @@ def training_views(encoded_or_image, num_views, size, seed):
         num_views: K.
         size: the side of the views in pixels.
         seed: integer `[2]`; the same seed gives the same views.
+        flip: whether views may be mirrored left to right.
     """
     source = tf.convert_to_tensor(encoded_or_image)
     if num_views < 1 or size < 1:
@@ -65,11 +66,11 @@ def training_views(encoded_or_image, num_views, size, seed):
     if source.dtype != tf.string or num_views > 1:
         # For six views of 224 x 224 decoding once makes 1,310 views/s on two cores,
         # decoding each crop by itself 960.
-        return _views_of_image(decode(source), num_views, size, seed)
+        return _views_of_image(decode(source), num_views, size, seed, flip)
     return tf.cond(
         tf.io.is_jpeg(source),
-        lambda: _view_of_jpeg(source, size, seed),
-        lambda: _views_of_image(decode(source), 1, size, seed),
+        lambda: _view_of_jpeg(source, size, seed, flip),
+        lambda: _views_of_image(decode(source), 1, size, seed, flip),
     )
 
 
@@ -111,14 +112,14 @@ def decode(encoded_or_image):
     return source
 
 
-def draw(height, width, num_views, seed):
-    """The `Draws` of K views of a photograph of this height and width."""
+def draw(height, width, num_views, seed, flip=True):
+    """Return the `Draws` of K views of a photograph of this height and width."""
     seeds = draws.split(seed, 5)
     shape = [num_views, 3]
     noise = draws.normal(shape, seeds[4], LIGHTING)
     return Draws(
         boxes=_draw_boxes(height, width, num_views, seeds[0]),
-        mirrored=draws.uniform([num_views], seeds[1]) < 0.5,
+        mirrored=draws.uniform([num_views], seeds[1]) < (0.5 if flip else 0.0),
         order=tf.argsort(draws.uniform(shape, seeds[2]), axis=1),
         factors=draws.uniform(shape, seeds[3], 1 - JITTER, 1 + JITTER),
         light=255 * tf.matmul(noise * _DEVIATIONS, _DIRECTIONS, transpose_b=True),
@@ -143,8 +144,8 @@ def render(crop, draw, size):
     return tf.cond(draw.mirrored, lambda: tf.reverse(view, [1]), lambda: view)
 
 
-def _views_of_image(image, num_views, size, seed):
-    views = draw(tf.shape(image)[0], tf.shape(image)[1], num_views, seed)
+def _views_of_image(image, num_views, size, seed, flip):
+    views = draw(tf.shape(image)[0], tf.shape(image)[1], num_views, seed, flip)
 
     def view(one):
         top, left, height, width = tf.unstack(one.boxes)
@@ -155,10 +156,10 @@ def _views_of_image(image, num_views, size, seed):
     return tf.map_fn(view, views, fn_output_signature=signature)
 
 
-def _view_of_jpeg(encoded, size, seed):
+def _view_of_jpeg(encoded, size, seed, flip):
     """One view `[1, size, size, 3]`; what lies outside its crop is not decoded."""
     shape = tf.io.extract_jpeg_shape(encoded)
-    views = draw(shape[0], shape[1], 1, seed)
+    views = draw(shape[0], shape[1], 1, seed, flip)
     one = Draws(*[values[0] for values in views])
     crop = tf.image.decode_and_crop_jpeg(
         encoded, one.boxes, channels=3, dct_method=decoding.DCT_METHOD

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from la_tf import policy
-from la_tf.data import final, pad_and_crop
+from la_tf import config, draws, policy
+from la_tf.data import final, inception, pad_and_crop
 from la_tf.ops import checks, mixing
 
-FINAL_STEPS = ("cutmix", "cutout", "none")
+# Keeps these draws apart from all others that start from the same seed.
+_STEPS = 3
+
+FINAL_STEPS = config.options("final")
 
 
 class ViewMaker:
@@ -77,11 +80,21 @@ class ViewMaker:
             seeds: whole numbers [B, 2]; the first row is used.
         """
         images = checks.to_bytes(images)
-        crop_seed, seed = _split(seeds[0], 2)
+        crop_seed, seed = draws.split(seeds[0], 2)
         base_views = pad_and_crop.pad_crop_flip(
             images, self.num_views, crop_seed, self.padding, self.flip
         )
         return self._finish(base_views, labels, seed)
+
+    def crop_photograph(self, encoded, size, seed):
+        """Return the base views of one photograph, uint8 [K, size, size, 3].
+
+        Args:
+            encoded: its bytes.
+            size: side of the views in pixels.
+            seed: whole numbers [2].
+        """
+        return inception.training_views(encoded, self.num_views, size, seed, self.flip)
 
     def from_base_views(self, base_views, labels, seeds):
         """A training batch from views [B, K, H, W, C] that were already cropped."""
@@ -91,11 +104,11 @@ class ViewMaker:
                 f"there are {base_views.shape[1]} views of each image; "
                 f"num_views is {self.num_views}"
             )
-        _, seed = _split(seeds[0], 2)
+        _, seed = draws.split(seeds[0], 2)
         return self._finish(base_views, labels, seed)
 
     def _finish(self, views, labels, seed):
-        draw_seed, apply_seed, final_seed = _split(seed, 3)
+        draw_seed, apply_seed, final_seed = draws.split(seed, 3)
         batch_size = tf.shape(views)[0]
         labels = self._one_hot(labels)
         if self.policies is None:
@@ -139,32 +152,57 @@ class ViewMaker:
         return min(views.shape[2:4]) // 2
 
 
-def make_views(dataset, num_classes, num_views=6, seed=0, **options):
-    """A dataset of training batches, from one of batches (uint8 images, labels).
+def make_views(dataset, num_classes, num_views=6, seed=0, first_step=None, **options):
+    """Return a dataset of training batches, from one of batches (images, labels).
 
-    Every pass over it, so every epoch of `fit`, draws afresh; the whole run is the same
+    Every pass over it, so every epoch of `fit`, draws afresh; a whole run is the same
     again for the same seed.
+
+    A run that is to go on where it was stopped needs views that do not depend on what
+    came before them. With `first_step` the dataset's n-th batch is step
+    `first_step + n` of the run, counted through all epochs, and its views are a pure
+    function of the seed and that step:
+
+        batches = batches.repeat()  # one dataset for all epochs
+        done = int(model.optimizer.iterations)  # 0, or what a checkpoint has restored
+        model.fit(
+            la_tf.make_views(batches.skip(done), num_classes=10, first_step=done),
+            steps_per_epoch=steps,
+            initial_epoch=done // steps,
+            epochs=epochs,
+        )
 
     Args:
         dataset: batches of uint8 images [B, H, W, C] and whole-number labels [B].
         num_classes: of the labels.
         num_views: K, views of each image.
         seed: whole number.
+        first_step: the step that the dataset's first batch belongs to; None to draw
+            afresh in every pass.
         **options: the further arguments of `ViewMaker`.
     """
     maker = ViewMaker(num_classes, num_views, **options)
     _check_elements(dataset.element_spec)
-    draws = tf.data.Dataset.random(seed, rerandomize_each_iteration=True)
 
-    def views(example, draw):
+    def views(example, step_seed):
         images, labels = example
-        return maker.from_images(images, labels, tf.cast([draw], tf.int64))
+        return maker.from_images(images, labels, step_seed[tf.newaxis])
 
     return (
-        tf.data.Dataset.zip((dataset, draws.batch(2)))
+        tf.data.Dataset.zip((dataset, _step_seeds(seed, first_step)))
         .map(views, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         .prefetch(tf.data.AUTOTUNE)
     )
+
+
+def _step_seeds(seed, first_step):
+    """Return an endless dataset of seeds, int64 [2], one for each batch."""
+    if first_step is None:
+        return tf.data.Dataset.random(seed, rerandomize_each_iteration=True).batch(
+            2, drop_remainder=True
+        )
+    steps = tf.data.Dataset.range(first_step, tf.int64.max)
+    return steps.map(lambda step: draws.fold([seed, _STEPS], step))
 
 
 def _check_elements(spec):
@@ -183,7 +221,3 @@ def _check_elements(spec):
             f"the dataset's labels are {labels.dtype.name} {labels.shape}; "
             "give whole numbers [batch]"
         )
-
-
-def _split(seed, number):
-    return tf.unstack(tf.random.split(seed, number, alg="philox"))

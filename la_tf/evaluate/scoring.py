@@ -122,9 +122,7 @@ def results(logits, labels, class_names):
 
 
 def _batches(candidate, split):
-    return batches.evaluation(
-        split, candidate.config.batch_size, candidate.image_shape[0]
-    )
+    return batches.evaluation(split, candidate.config.batch_size)
 
 
 def _change(candidate, name, level):

@@ -6,12 +6,7 @@ import functools
 
 import tensorflow as tf
 
-from la_tf.data import inception
-from la_tf.data.sources import decoding
 from la_tf.export import claims
-
-# Pillow's luma in 65536ths; they add up to one, so grey stays exactly as it is.
-_LUMA = (19595, 38470, 7471)
 
 
 class Server(tf.Module):
@@ -131,27 +126,3 @@ class Server(tf.Module):
             ("serve_float", {"images": tf.cast(images, tf.float32).numpy()}),
             ("serve_bytes", {"image_bytes": encoded.numpy()}),
         )
-
-
-def preparation(preprocessing, image_shape):
-    """The function from an encoded image to uint8 pixels as test images have them.
-
-    Args:
-        preprocessing: of the run, as `TrainConfig` has it.
-        image_shape: height, width and channels.
-    """
-    height, width, channels = image_shape
-    if preprocessing == "inception":
-        return lambda encoded: inception.evaluation_image(encoded, height)
-
-    def prepare(encoded):
-        image = decoding.central_part(decoding.decode(encoded), height, width)
-        return _grey(image) if channels == 1 else image
-
-    return prepare
-
-
-def _grey(image):
-    weighted = tf.cast(image, tf.int32) * tf.constant(_LUMA)
-    luma = tf.reduce_sum(weighted, axis=-1, keepdims=True) + (1 << 15)
-    return tf.cast(tf.bitwise.right_shift(luma, 16), tf.uint8)

@@ -17,6 +17,7 @@ import tempfile
 import tensorflow as tf
 
 from la_tf import sha256sums
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.export import serving, warmup
 from la_tf.run import restore
@@ -126,7 +127,10 @@ def _save(network, path, most_megapixels):
             network.classifier,
             network.class_names,
             names_file,
-            serving.preparation(network.config.preprocessing, network.image_shape),
+            sources.preparation(
+                network.image_shape,
+                encoded=network.config.preprocessing == "inception",
+            ),
             most_megapixels,
         )
         tf.saved_model.save(

@@ -10,20 +10,10 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf.luma import grey
 from la_tf.ops import operation
 
 FACTORS = np.linspace(0.1, 1.9, operation.NUM_LEVELS).astype(np.float32)
-
-
-def grey(images):
-    """Pillow's luma of the images, int32 [B, H, W, 1]."""
-    values = tf.cast(images, tf.int32)
-    if images.shape[-1] == 1:
-        return values
-    red, green, blue = tf.split(values, 3, axis=-1)
-    return tf.bitwise.right_shift(
-        red * 19595 + green * 38470 + blue * 7471 + 0x8000, 16
-    )
 
 
 def blend(start, end, level):

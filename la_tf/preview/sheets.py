@@ -86,7 +86,9 @@ def views(preview):
             rows.append(contact_sheet.Row(tiles, captions, first_column=first > 0))
             tiles, captions = [], []
     return contact_sheet.draw(
-        f"{config.dataset}: views as training sees them", _pipeline(config), rows
+        f"{config.dataset}: views as training sees them",
+        _pipeline(config, examples.images.shape[1:]),
+        rows,
     )
 
 
@@ -154,10 +156,10 @@ def _policy_names(preview, image):
     return [name.replace(">", " >\n") for name in names]
 
 
-def _pipeline(config):
+def _pipeline(config, image_shape):
     """What happens to an image, in one line."""
     steps = {
-        "crop": [f"padding {config.padding} and crop"],
+        "crop": [f"padding {build.padding(config, image_shape)} and crop"],
         "inception": ["random resized crop", "colour jitter", "lighting"],
         "none": [],
     }[config.preprocessing]

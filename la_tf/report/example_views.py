@@ -45,7 +45,7 @@ def weigh(run, drawn, classifier):
         # The one policy of a run without policies is certain.
         run.priors[-1] if run.has_policies else np.ones(1, np.float32),
         run.config.sigma,
-        run.config.ubs_select if run.config.method == "ubs" else None,
+        run.config.hardest_views,
     )
 
 

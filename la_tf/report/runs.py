@@ -69,6 +69,7 @@ def read(paths):
 
 def _read(folder, name):
     config, record = folder.config(), folder.record()
+    folder.data()
     rows, priors = folder.rows(), folder.policies()
     if not rows:
         raise UserError(

@@ -35,7 +35,6 @@ def load_source(config):
 
 def view_maker(config, source):
     """The ViewMaker of a run."""
-    crops = config.preprocessing == "crop"
     return ViewMaker(
         source.num_classes,
         num_views=config.num_views,
@@ -44,13 +43,25 @@ def view_maker(config, source):
         mixup_alpha=config.mixup_alpha,
         final=config.final,
         cutmix_probability=config.cutmix_probability,
-        cutout_size=config.cutout_size,
+        cutout_size=pixels(config.cutout_share, source.image_shape),
         fill=tuple(round(255 * channel) for channel in source.mean),
-        padding=config.padding if crops else 0,
+        padding=padding(config, source.image_shape),
         flip=config.flip,
         keep_early=config.e_step == "separate",
         on_host=config.augment_on == "host",
     )
+
+
+def padding(config, image_shape):
+    """Return how far a run's crops may move in each direction, in pixels."""
+    if config.preprocessing != "crop":
+        return 0
+    return pixels(config.padding_share, image_shape)
+
+
+def pixels(share, image_shape):
+    """Return a share of an image's shorter side in whole pixels."""
+    return round(share * min(image_shape[:2]))
 
 
 def build_classifier(config, image_shape, num_classes, mean, std):
@@ -89,8 +100,8 @@ def make_model(config, source, augment, schedule):
         weight_decay=config.weight_decay,
         prior=config.prior,
         prior_window=config.prior_window,
-        initial_prior=read_prior(config.prior_from),
-        ubs_select=config.ubs_select if config.method == "ubs" else None,
+        initial_prior=read_prior(config.prior_from, config.transforms),
+        ubs_select=config.hardest_views,
         e_step=config.e_step,
         view_chunk=config.view_chunk,
         backward_views=config.backward_views,
@@ -106,21 +117,29 @@ def make_model(config, source, augment, schedule):
     return model
 
 
-def read_prior(path):
-    """The prior at the end of another run, float [policies]; None for no path.
+def read_prior(path, transforms):
+    """Return the prior at the end of another run, float [policies]; None for no path.
 
     Args:
         path: a run folder, or a policy.npz of one.
+        transforms: the set of operations that the prior must be of.
     """
     if path is None:
         return None
     path = pathlib.Path(path)
     file = run_folder.RunFolder(path).policy_path if path.is_dir() else path
     try:
-        priors, _ = run_folder.read_policies(file)
-        return prior.checked(priors[-1], policy.NUM_POLICIES)
+        priors, operations, _ = run_folder.read_policies(file)
+        probabilities = prior.checked(priors[-1], policy.NUM_POLICIES)
     except run_folder.UNREADABLE as error:
         raise UserError(
             f"--prior_from={path} is neither a run folder with a finished epoch nor "
             f"the policy.npz of one ({error})."
         ) from None
+    if operations != policy.operations_of(transforms):
+        raise UserError(
+            f"--prior_from={path} is a prior of other operations "
+            f"({', '.join(operations)}) than those of --transforms={transforms}; "
+            "choose that run's --transforms."
+        )
+    return probabilities

@@ -104,10 +104,10 @@ def _silent():
 
 def answers(address):
     """Whether anybody listens at host:port."""
-    host, port = address.rsplit(":", 1)
     try:
+        host, port = address.rsplit(":", 1)
         socket.create_connection((host.strip("[]"), int(port)), timeout=1).close()
-    except OSError:
+    except (OSError, OverflowError, ValueError):
         return False
     return True
 

@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-
-_TYPES = {"bool": bool, "int": int, "float": (int, float), "str": str}
 
 
 def config_of(record, path):
     """The TrainConfig in what config.json holds.
 
     Raises:
-        UserError: it is none, or what else must be known to use a run is not there.
+        UserError: it is none.
     """
-    _check_data(record.get("data"), path)
     values = record.get("config")
     if not isinstance(values, dict):
         raise _unknown(path, "it has no config")
     try:
-        config = TrainConfig.from_values(values)
+        return TrainConfig.from_values(values, record.get("origins"))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
         raise _unknown(path, error) from None
-    for field in dataclasses.fields(TrainConfig):
-        value = getattr(config, field.name)
-        if field.name != "origins" and not _fits(value, field.type):
-            raise UserError(
-                f"{path}: {field.name} is {value!r}, which is not of the type "
-                f"{field.type}; put back what the run wrote."
-            )
-    return config
 
 
-def _fits(value, annotation):
-    """Whether a value is of a type, such as "int | None"."""
-    names = annotation.split(" | ")
-    if value is None:
-        return "None" in names
-    kinds = _TYPES[names[0]]
-    # To Python True is an int.
-    return isinstance(value, kinds) and isinstance(value, bool) == (kinds is bool)
+def data_of(record, path):
+    """What config.json tells of the classes and the images.
 
-
-def _check_data(data, path):
-    """Refuse what does not tell the classes and the shape of the images."""
+    Raises:
+        UserError: it does not tell all that must be known to use a network.
+    """
+    data = record.get("data")
     kinds = {
         "class_names": (str, None),
         "image_shape": (int, 3),
@@ -65,6 +50,7 @@ def _check_data(data, path):
     channels = data["image_shape"][-1]
     if {len(data["mean"]), len(data["std"])} != {channels} or not data["class_names"]:
         raise _unknown(path, "classes, channels, mean and std do not fit together")
+    return data
 
 
 def _is(value, kind):

@@ -32,13 +32,13 @@ def digest(split):
     return f"{value:08x}"
 
 
-def check(record, source, path):
-    """Refuse data that differ from those in what config.json holds.
+def check(before, source, run_dir):
+    """Refuse to go on with other data than those that a run was started on.
 
     Args:
-        record: what config.json holds.
+        before: what config.json tells of them.
         source: the data now.
-        path: of config.json.
+        run_dir: of the run.
     """
     now = {
         "class_names": list(source.class_names),
@@ -46,12 +46,11 @@ def check(record, source, path):
         "test_images": int(source.test.size),
         **fingerprint(source),
     }
-    before = record["data"]
     for name, value in now.items():
         # A run of an earlier version may not have kept all of them.
         if before.get(name, value) != value:
             raise UserError(
-                f"the data have changed since the run in {path.parent} was started: "
+                f"the data have changed since the run in {run_dir} was started: "
                 f"{_difference(name, before[name], value)}. Put the data back (in "
                 "another place: --data_dir), or start a new run with another --run_dir."
             )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import io
 import itertools
 import pathlib
@@ -22,7 +23,6 @@ import zlib
 import numpy as np
 
 from la_tf import files
-from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import cluster, config_check, lock
 
@@ -106,6 +106,10 @@ class RunFolder:
         """The TrainConfig of the run."""
         return config_check.config_of(self.record(), self.config_path)
 
+    def data(self):
+        """What config.json tells of the classes and the images."""
+        return config_check.data_of(self.record(), self.config_path)
+
     def rows(self):
         """The rows of metrics.csv, each a dictionary of numbers.
 
@@ -169,7 +173,7 @@ class RunFolder:
     def _read_policies(self):
         """The priors, and the checksums of the rows of metrics.csv."""
         try:
-            priors, checksums = read_policies(self.policy_path)
+            priors, _, checksums = read_policies(self.policy_path)
         except FileNotFoundError:
             # It is written before the table: without it there is no table yet.
             if self.metrics_path.exists():
@@ -205,9 +209,14 @@ UNREADABLE = (
 
 
 def read_policies(path):
-    """The priors float [epochs, policies] in a policy.npz, and its rows' checksums."""
+    """Return what a policy.npz holds.
+
+    Returns:
+        The priors, float [epochs, policies]; the operations' names; and the checksums
+        of the rows of metrics.csv.
+    """
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-        priors = arrays["prior"]
+        priors, operations = arrays["prior"], tuple(map(str, arrays["operations"]))
         checksums = (
             arrays["metrics_crc32"].tolist() if "metrics_crc32" in arrays else []
         )
@@ -215,7 +224,7 @@ def read_policies(path):
         raise ValueError(f"its prior is {priors.dtype} of shape {priors.shape}")
     if not np.isfinite(priors).all():
         raise ValueError("its prior is not finite")
-    return priors, checksums
+    return priors, operations, checksums
 
 
 def fresh(config):
@@ -231,26 +240,28 @@ def fresh(config):
     return folder
 
 
-def resumed(config):
-    """The folder and configuration of a run to go on with.
+def resumed(chosen):
+    """Return the folder and configuration of a run to go on with.
 
-    Flags that are given anew must agree with the run, but for those that change nothing
-    in its result.
+    Args:
+        chosen: fields of TrainConfig that the user gave anew. They must agree with the
+            run, but for those that change nothing in its result.
     """
-    folder = RunFolder(config.run_dir)
+    if chosen.get("run_dir") is None:
+        raise UserError(
+            "--resume needs --run_dir, the folder of the run to go on with."
+        )
+    folder = RunFolder(chosen["run_dir"])
     stored = folder.config()
-    values = dict(stored.values())
-    for name, value in config.values().items():
-        if name in MAY_CHANGE:
-            if config.origins.get(name) == "flag":
-                values[name] = value
-        elif config.origins.get(name) == "flag" and value != values[name]:
+    for name, value in chosen.items():
+        kept = getattr(stored, name)
+        if name not in MAY_CHANGE and value != kept:
             raise UserError(
-                f"--{name}={value} differs from the {values[name]} of the run in "
+                f"--{name}={value} differs from the {kept} of the run in "
                 f"{folder.path}; leave --{name} out to resume, or start a new run."
             )
-    values.update(run_dir=str(folder.path), resume=True)
-    return folder, TrainConfig.from_values(values)
+    changes = {**chosen, "run_dir": str(folder.path), "resume": True}
+    return folder, dataclasses.replace(stored, **changes)
 
 
 def _new(config):

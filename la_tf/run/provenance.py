@@ -47,7 +47,7 @@ def command(config):
     chosen = {
         name: value
         for name, value in config.values().items()
-        if config.origins.get(name) == "flag" and name not in ("run_dir", "resume")
+        if config.origins.get(name) == "chosen" and name not in ("run_dir", "resume")
     }
     chosen["seed"] = config.seed
     words = [f"--{name}={value}" for name, value in chosen.items() if value is not None]

@@ -14,7 +14,7 @@ from la_tf.run import build, checkpoints, store
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Trained:
+class RestoredNetwork:
     """A trained network and what must be known to use it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Trained:
 
 
 def load(folder, checkpoint="last"):
-    """The `Trained` network of a run.
+    """The `RestoredNetwork` of a run.
 
     Args:
         folder: the RunFolder.
@@ -53,13 +53,12 @@ def load(folder, checkpoint="last"):
     config, record = folder.config(), folder.record()
     path = _find(folder, checkpoint)
     with _precision(config):
-        classifier = _build(config, record)
+        classifier = _build(config, folder.data())
     checkpoints.restore_classifier(classifier, path)
-    return Trained(classifier, config, record, path)
+    return RestoredNetwork(classifier, config, record, path)
 
 
-def _build(config, record):
-    data = record["data"]
+def _build(config, data):
     shape, classes = tuple(data["image_shape"]), len(data["class_names"])
     return build.build_classifier(config, shape, classes, data["mean"], data["std"])
 

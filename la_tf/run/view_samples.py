@@ -51,11 +51,9 @@ def draw(source, maker, seed, count):
     """`count` Examples of the training images; the same seed, the same examples."""
     count = min(count, source.train.size)
     plan = batches.Plan(seed, count, 1, source.train.size // count)
-    dataset = batches.training(
-        source.train, maker, plan, image_size=source.image_shape[0], on_device=True
-    )
+    dataset = batches.training(source.train, maker, plan, on_device=True)
     images, labels, seeds = next(iter(dataset))
-    batch = batches.view_function(source.train, maker)(images, labels, seeds)
+    batch = source.train.view_function(maker)(images, labels, seeds)
     views, _, policies = batch[:3]
     weighed_views, weighed_labels = batch[3:] or batch[:2]
     if images.shape.rank == 5:
@@ -88,9 +86,5 @@ def weigh(examples, classifier, prior, sigma, ubs_select=None):
     logits = tf.reshape(classifier(flat, training=False), labels.shape)
     log_probability = em.log_probability(logits, labels)
     prior = tf.gather(tf.convert_to_tensor(prior), examples.policies)
-    posterior = em.posterior(prior, tf.exp(log_probability))
-    if ubs_select is None:
-        weights = em.softmin(posterior, sigma)
-    else:
-        weights = em.hardest(em.log_of_prior(prior) + log_probability, ubs_select)
+    posterior, weights = em.e_step(prior, log_probability, sigma, ubs_select)
     return Weights(tf.exp(log_probability).numpy(), posterior.numpy(), weights.numpy())

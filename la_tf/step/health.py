@@ -5,9 +5,9 @@ from __future__ import annotations
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import errors
+from la_tf import config, errors
 
-ACTIONS = ("stop", "skip")
+ACTIONS = config.options("on_nonfinite")
 
 
 class NonFiniteError(errors.UserError):

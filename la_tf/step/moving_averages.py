@@ -1,4 +1,4 @@
-"""The moving statistics of a classifier, moved once a step.
+"""The moving averages of a classifier, moved once a step.
 
 A training-mode pass moves the averages that BatchNorm layers keep as it goes. Yet a
 step may need several passes: the one without gradients must leave no trace, the chunks
@@ -10,39 +10,57 @@ from __future__ import annotations
 import tensorflow as tf
 
 
-class Statistics:
-    """A classifier's moving statistics, and the values they had when this was made."""
+class MovingAverages:
+    """A classifier's moving averages, and the values they had when this was made."""
 
     def __init__(self, classifier):
         self._variables = [
-            variable for variable in classifier.variables if _is_statistic(variable)
+            variable for variable in classifier.variables if _is_average(variable)
         ]
         self._before = self.values()
 
     def values(self):
-        """The present values."""
+        """Return the present values."""
         return [tf.identity(variable) for variable in self._variables]
 
     def restore(self):
-        """Sets the statistics to what they were."""
+        """Set the averages to what they were."""
         self._assign(self._before)
 
     def restore_unless(self, condition):
-        """Sets the statistics to what they were where the condition does not hold."""
+        """Set the averages to what they were where the condition does not hold."""
         self._assign(
             tf.where(condition, variable, before)
             for variable, before in zip(self._variables, self._before)
         )
 
-    def average(self, passes):
-        """Sets the statistics to the mean of the values after each of several passes.
+    def average(self, passes, sizes):
+        """Set the averages to the mean of their values after each of several passes.
 
         A moving average is linear in what it averages: this is one movement by the mean
-        of the passes' own statistics.
+        of the passes' own statistics, each weighted by the size of its pass.
         """
+        shares = [size / sum(sizes) for size in sizes]
         self._assign(
-            tf.cast(tf.add_n(values) / len(values), values[0].dtype)
-            for values in zip(*passes)
+            tf.add_n([tf.cast(share, value.dtype) * value for share, value in pairs])
+            for pairs in (zip(shares, values) for values in zip(*passes))
+        )
+
+    def sums(self, images):
+        """Return what replicas add up to agree on one mean, weighted by their images.
+
+        A replica without images has no statistics to add.
+        """
+        return [
+            tf.where(images > 0, images * tf.cast(value, tf.float32), 0.0)
+            for value in self.values()
+        ]
+
+    def agree(self, sums, images):
+        """Set the averages, in every replica, to the mean that the `sums` make."""
+        self._assign(
+            tf.cast(value / images, variable.dtype)
+            for variable, value in zip(self._variables, sums)
         )
 
     def _assign(self, values):
@@ -50,8 +68,8 @@ class Statistics:
             variable.assign(value)
 
 
-def _is_statistic(variable):
-    """Whether a training-mode pass in one replica may change the variable.
+def _is_average(variable):
+    """Tell whether a training-mode pass in one replica may change the variable.
 
     A frozen layer's weights are none of them: they were made trainable. Under a
     strategy a replica cannot assign a variable that has no rule of aggregation.

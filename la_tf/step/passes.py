@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from la_tf import em
 from la_tf.step import update
-from models import noise
 
 
 class Outcome(NamedTuple):
@@ -30,6 +30,8 @@ class Trained(NamedTuple):
     """What a pass with gradients gives."""
 
     weighed: Weighed
+    log_likelihood: Any  # [B, M]
+    policies: Any  # [B, M]
     correct: Any  # [B, M]
     loss: Any
     gradients: Any
@@ -52,7 +54,9 @@ class Forward:
         """The `Outcome` of some `Views`."""
         images = _flat(views.images)
         positions = _flat(views.positions)
-        with noise.scope(self._seed, positions=positions, total=self._total):
+        with contextlib.ExitStack() as stack:
+            for scope in _noise_scopes(self.classifier):
+                stack.enter_context(scope(self._seed, positions, self._total))
             logits = self.classifier(images, training=True)
         logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(views.labels))
         correct = tf.equal(tf.argmax(logits, -1), tf.argmax(views.labels, -1))
@@ -95,26 +99,26 @@ def draw_views(weights, count, seed):
     return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int32), -1)
 
 
-def without_gradient(forward, parts, weigh, statistics):
+def without_gradient(forward, parts, weigh, averages):
     """All views `Weighed`, by passes that leave no trace in the classifier.
 
     Args:
         forward: the step's `Forward`.
         parts: a list of `Views`.
         weigh: gives weights [B, K] from a log P [B, K].
-        statistics: the classifier's.
+        averages: the classifier's.
     """
     columns = []
     for views in parts:
         # One part after the other, so that memory holds one of them only.
         with tf.control_dependencies(columns[-1:]):
             columns.append(forward(views).log_probability)
-            statistics.restore()
+            averages.restore()
     log_probability = tf.concat(columns, 1)
     return Weighed(log_probability, weigh(log_probability))
 
 
-def with_gradient(forward, parts, weigh, statistics, optimizer):
+def with_gradient(forward, parts, weigh, averages, optimizer):
     """What training on the parts gives, one after the other, in sum: a `Trained`.
 
     A part's activations are gone before the next part begins.
@@ -123,7 +127,7 @@ def with_gradient(forward, parts, weigh, statistics, optimizer):
         forward: the step's `Forward`.
         parts: a list of `Views`; one alone if they have no weights yet.
         weigh: gives weights [B, K] from a log P [B, K] to views that have none.
-        statistics: the classifier's, which several parts together move once.
+        averages: the classifier's, which several parts together move once.
         optimizer: scales the loss where it is a LossScaleOptimizer.
     """
     trained, moved = [], []
@@ -134,11 +138,11 @@ def with_gradient(forward, parts, weigh, statistics, optimizer):
             if trained:
                 part = part._replace(gradients=_sum(finished, part.gradients))
             trained.append(part)
-            moved.append(statistics.values())
+            moved.append(averages.values())
             if len(parts) > 1:
-                statistics.restore()
+                averages.restore()
     if len(parts) > 1:
-        statistics.average(moved)
+        averages.average(moved, [views.positions.shape[1] for views in parts])
     return _joined(trained)
 
 
@@ -158,18 +162,38 @@ def _one_part(forward, views, weigh, optimizer, share):
         unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
     gradients = update.unscaled(gradients, optimizer)
-    weighed = Weighed(outcome.log_probability, weights)
-    return Trained(weighed, outcome.correct, loss, gradients)
+    return Trained(
+        Weighed(outcome.log_probability, weights),
+        outcome.log_likelihood,
+        views.policies,
+        outcome.correct,
+        loss,
+        gradients,
+    )
 
 
 def _joined(trained):
     """One `Trained` of several, the last of which has the gradients' sum."""
     return Trained(
         Weighed(*(tf.concat(field, 1) for field in zip(*(t.weighed for t in trained)))),
+        tf.concat([part.log_likelihood for part in trained], 1),
+        tf.concat([part.policies for part in trained], 1),
         tf.concat([part.correct for part in trained], 1),
         tf.add_n([part.loss for part in trained]),
         trained[-1].gradients,
     )
+
+
+def _noise_scopes(classifier):
+    """Return the scopes that make the classifier's own noise a function of a seed.
+
+    A layer that draws noise offers one as its `noise_scope`: a context manager made
+    from a seed, the examples' positions and their number. Layers may share it.
+    """
+    scopes = (
+        getattr(layer, "noise_scope", None) for layer in classifier._flatten_layers()
+    )
+    return list(dict.fromkeys(scope for scope in scopes if scope is not None))
 
 
 def _regularization(classifier):

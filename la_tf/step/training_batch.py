@@ -12,15 +12,16 @@ class Views(NamedTuple):
 
     images: Any  # [B, M, ...]
     labels: Any  # [B, M, classes]
+    policies: Any  # int32 [B, M]
     positions: Any  # int32 [B, M]: b * K + k, the place among all B * K views.
     weights: Any = None  # [B, M], where an earlier pass has given them.
 
     def columns(self, start, stop):
-        """The views `start` to `stop - 1` of each image."""
+        """Return the views `start` to `stop - 1` of each image."""
         return self._each(lambda field: field[:, start:stop])
 
     def chosen(self, numbers):
-        """The views [B, N] of each image, by their numbers in it."""
+        """Return the views [B, N] of each image, by their numbers in it."""
         return self._each(lambda field: tf.gather(field, numbers, batch_dims=1))
 
     def _each(self, function):
@@ -31,12 +32,16 @@ class Batch(NamedTuple):
     """All views of a batch, and with a separate E-step the early ones too."""
 
     views: Views
-    policies: Any  # int32 [B, K]
     early: Any = None  # `Views`
+
+    @property
+    def policies(self):
+        """The policies of all views, int32 [B, K]."""
+        return self.views.policies
 
 
 def unpack(data, augment=None, separate=False):
-    """The `Batch` of what a dataset gave.
+    """Return the `Batch` of what a dataset gave.
 
     Args:
         data: the dataset's element, a training batch or what `augment` makes one from.
@@ -48,8 +53,8 @@ def unpack(data, augment=None, separate=False):
     _check(data, separate)
     images, labels, policies = data[:3]
     positions = _positions(policies)
-    early = Views(data[3], data[4], positions) if separate else None
-    return Batch(Views(images, labels, positions), policies, early)
+    early = Views(data[3], data[4], policies, positions) if separate else None
+    return Batch(Views(images, labels, policies, positions), early)
 
 
 def _positions(policies):

@@ -19,24 +19,28 @@ def unscaled(gradients, optimizer):
     )
 
 
-def over_replicas(gradients, images, sums):
-    """The gradients' mean over the global batch, and the sums over all replicas.
+def over_replicas(gradients, images, sums, averages):
+    """Return the gradients' mean over the global batch and the sums over all replicas.
 
-    Replicas may hold different numbers of images, so each one's mean is weighted by
-    its number. Everything travels together, once a step.
+    The classifier's moving averages become the replicas' mean in each of them, so that
+    all evaluate, save and resume the same network. Replicas may hold different numbers
+    of images, so each one's mean is weighted by its number. Everything travels
+    together, once a step.
 
     Args:
         gradients: a list, of this replica's mean loss.
         images: how many images this replica holds, float32.
         sums: any structure of float32 tensors.
+        averages: the classifier's `MovingAverages`.
     """
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync == 1:
         return gradients, sums
     weighted = [images * gradient for gradient in gradients]
-    weighted, images, sums = context.all_reduce(
-        tf.distribute.ReduceOp.SUM, (weighted, images, sums)
+    weighted, moved, images, sums = context.all_reduce(
+        tf.distribute.ReduceOp.SUM, (weighted, averages.sums(images), images, sums)
     )
+    averages.agree(moved, images)
     return [gradient / images for gradient in weighted], sums
 
 

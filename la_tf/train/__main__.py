@@ -3,16 +3,18 @@
 import sys
 
 from flags import train as train_flags
-from la_tf import cli
+from la_tf import cli, recipes
+from la_tf.config import TrainConfig
 from la_tf.run import cluster
 from la_tf.run import folder as run_folder
 
 
 def main():
-    config = train_flags.config_from_flags()
-    if config.resume:
-        folder, config = run_folder.resumed(config)
+    chosen = train_flags.chosen()
+    if chosen.get("resume"):
+        folder, config = run_folder.resumed(chosen)
     else:
+        config = TrainConfig(**chosen)
         folder = run_folder.fresh(config)
     folder.writable = cluster.is_chief()
     with folder.taken(new=not config.resume):
@@ -42,7 +44,7 @@ def opening(config, folder):
         f"{config.num_views} view{'s' if config.num_views > 1 else ''} an image",
         f"run folder: {folder.path}",
     ]
-    note = train_flags.recipe_note(config)
+    note = recipes.note(config.dataset, config.model)
     return [note, *lines] if note else lines
 
 

@@ -60,7 +60,7 @@ def _train(config, folder, strategy):
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
     if config.resume:
-        data_check.check(folder.record(), source, folder.config_path)
+        data_check.check(folder.data(), source, folder.path)
     else:
         folder.write_record(provenance.record(config, source))
     operations = policy.operations_of(config.transforms)
@@ -138,7 +138,7 @@ def _plan(config, source, strategy):
 
 
 def _network(config, strategy, source, maker, schedule):
-    views = batches.view_function(source.train, maker)
+    views = source.train.view_function(maker)
     on_device = config.augment_on == "device"
     with strategy.scope():
         return build.make_model(config, source, views if on_device else None, schedule)
@@ -178,22 +178,20 @@ def _spans(plan, first_step, one_by_one=False):
 
 def _fit(network, config, source, plan, maker, span, callbacks):
     first_step, first_epoch, last_epoch, steps = span
-    side = source.image_shape[0]
     training = batches.training(
         source.train,
         maker,
         dataclasses.replace(plan, epochs=last_epoch),
         first_step=first_step,
-        image_size=side,
         on_device=config.augment_on == "device",
-        service=config.data_service or None,
+        service=config.data_service,
     )
     network.fit(
         batches.distribute(network.distribute_strategy, training),
         initial_epoch=first_epoch,
         epochs=last_epoch,
         steps_per_epoch=steps,
-        validation_data=batches.evaluation(source.test, plan.batch_size, side),
+        validation_data=batches.evaluation(source.test, plan.batch_size),
         callbacks=callbacks,
         verbose=0,
     )

@@ -117,7 +117,7 @@ class _Pictures:
             classifier,
             prior,
             self._config.sigma,
-            self._config.ubs_select if self._config.method == "ubs" else None,
+            self._config.hardest_views,
         )
         return drawing.pixels(self._strip.show(self._captions(weighed)))
 

@@ -66,10 +66,10 @@ class RecipesTest(parameterized.TestCase):
         self.assertEqual(chosen.final, final)
         self.assertEqual((chosen.num_views, chosen.sigma), (6, 1.0))
         self.assertEqual((chosen.prior, chosen.prior_window), ("moving", 10))
-        self.assertIsNone(train_flags.recipe_note(chosen))
+        self.assertIsNone(recipes.note(chosen.dataset, chosen.model))
 
     def test_special_values_of_single_rows(self):
-        self.assertEqual(config("--dataset=svhn").cutout_size, 20)
+        self.assertEqual(config("--dataset=svhn").cutout_share, 20 / 32)
         self.assertEqual(config("--dataset=imagenet2012").cutmix_probability, 1.0)
         self.assertEqual(config("--dataset=cifar10").cutmix_probability, 0.5)
 
@@ -87,7 +87,7 @@ class RecipesTest(parameterized.TestCase):
 
     def test_a_missing_row_is_told_in_one_line(self):
         chosen = config("--dataset=cifar100", "--model=pyramidnet_272_200")
-        note = train_flags.recipe_note(chosen)
+        note = recipes.note(chosen.dataset, chosen.model)
         self.assertIn("cifar10 with pyramidnet_272_200", note)
         self.assertNotIn("\n", note)
 
@@ -100,7 +100,7 @@ class ConfigTest(parameterized.TestCase):
     def test_origins_tell_flag_recipe_method_and_default(self):
         chosen = config("--dataset=cifar10", "--epochs=3", "--method=equal")
         self.assertEqual(chosen.epochs, 3)
-        self.assertEqual(chosen.origins["epochs"], "flag")
+        self.assertEqual(chosen.origins["epochs"], "chosen")
         self.assertEqual(chosen.origins["model"], "recipe")
         self.assertEqual(chosen.origins["learning_rate"], "recipe")
         self.assertEqual(chosen.origins["sigma"], "method")

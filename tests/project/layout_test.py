@@ -30,6 +30,15 @@ def imports(path):
     return names
 
 
+def module_path(name):
+    """The file of a module of the project, or None."""
+    stem = helper.ROOT / name.replace(".", "/")
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.exists():
+            return path
+    return None
+
+
 def packages(path):
     return {name.split(".")[0] for name in imports(path)}
 
@@ -62,6 +71,19 @@ class ImportsTest(absltest.TestCase):
         for path in (helper.ROOT / "models").rglob("*.py"):
             with self.subTest(path.name):
                 self.assertEmpty(packages(path) & {"la_tf", "flags"})
+
+    def test_the_library_needs_no_package_called_models(self):
+        # A user's own script may stand beside a models.py of its own.
+        seen, queue = set(), ["la_tf.model", "la_tf.data.views", "la_tf.ops"]
+        while queue:
+            name = queue.pop()
+            path = module_path(name)
+            if name in seen or path is None:
+                continue
+            seen.add(name)
+            queue += imports(path)
+            self.assertEmpty(packages(path) & {"models", "flags"}, name)
+        self.assertIn("la_tf.step.passes", seen)
 
     def test_only_commands_import_flags(self):
         for path in (helper.ROOT / "la_tf").rglob("*.py"):

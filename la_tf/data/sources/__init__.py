@@ -7,13 +7,15 @@ against `NAMES` before anything heavy is loaded.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 
 from la_tf.data.sources import subsets
-from la_tf.data.sources.base import Arrays, Source, Stream
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source, Split
 from la_tf.errors import UserError
 
-__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Stream", "load"]
+__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "load"]
 
 _READERS = {
     "digits": "digits",
@@ -52,14 +54,14 @@ def load(
         data_dir: where the images are: the folder of class folders, the npz file, or
             the folder of prepared tensorflow-datasets (theirs, if None).
         image_size: the side, in pixels, of the square images to give; the stored size,
-            if None. Photographs are cropped to their central square first.
+            if None. Images of another form are cropped to their central square first.
         holdout: a fraction, or a number, of training images to hold out, in the
             classes' proportions; they become the test part in the place of the real
             one.
         limit_train: the number of training images to keep, equally many of each class.
         seed: decides which images are held out and kept; nothing else does.
         skip_bad_images: leave out files that are no readable image instead of failing.
-        encoded: give `Stream`s of encoded photographs instead of arrays.
+        encoded: give streams of encoded photographs instead of arrays.
 
     Raises:
         UserError: a sentence that names what is wrong and the way out.
@@ -80,6 +82,23 @@ def load(
         encoded=encoded,
     )
     return _select(source, holdout, limit_train, seed)
+
+
+def preparation(image_shape, encoded=False):
+    """Return the function from an image file's bytes to a test image's pixels.
+
+    Evaluation has its pixels from the same functions, whichever reader brings them.
+
+    Args:
+        image_shape: (height, width, channels) of the source's images.
+        encoded: as for `load`.
+    """
+    from la_tf.data import inception
+    from la_tf.data.sources import decoding
+
+    if encoded:
+        return functools.partial(inception.evaluation_image, size=image_shape[0])
+    return functools.partial(decoding.pixels, shape=image_shape)
 
 
 def _select(source, holdout, limit_train, seed):

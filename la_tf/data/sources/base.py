@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Union
 
 import numpy as np
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Arrays:
-    """A split that is kept in memory: small images of one size.
+class Split(abc.ABC):
+    """A part of a data set, kept in memory or read from disk as training goes.
+
+    A split knows how its images become training examples and test images, so that
+    nothing else has to ask which kind of split it has.
 
     Attributes:
-        images: uint8 [N, H, W, C].
-        labels: int32 [N].
+        labels: in stored order, int32 [N]; finding them may read every record.
     """
 
-    images: np.ndarray
     labels: np.ndarray
-
-    @property
-    def size(self):
-        return len(self.labels)
-
-    def __len__(self):
-        return self.size
-
-    def take(self, indices):
-        """The split that holds only these images, in this order."""
-        return Arrays(self.images[indices], self.labels[indices])
-
-
-class Stream(abc.ABC):
-    """A split that is read from disk as training goes: encoded photographs."""
 
     @property
     @abc.abstractmethod
@@ -44,30 +28,31 @@ class Stream(abc.ABC):
     def __len__(self):
         return self.size
 
-    @property
-    @abc.abstractmethod
-    def labels(self):
-        """The labels in stored order, int32 [N]; finding them may read every record."""
-
     @abc.abstractmethod
     def take(self, indices):
-        """The split that holds only these images; their stored order is kept."""
+        """Return the split that holds only these images."""
 
     @abc.abstractmethod
-    def records(self, seed=None, epoch=None, first=0):
-        """A tf.data.Dataset of single examples `(encoded bytes, int32 label)`.
-
-        The order is a function of `seed` and `epoch` alone, whatever the number of
-        threads, so that a run that starts in the middle meets the same images.
+    def training_batches(self, maker, plan, first_step=0):
+        """Return a dataset of `(examples, labels, seeds)` for `view_function`.
 
         Args:
-            seed: an integer; None keeps the stored order.
-            epoch: an integer or a scalar int64 tensor; needed with a seed.
-            first: how many records of that order to leave out at its beginning.
+            maker: the ViewMaker.
+            plan: the Plan of the run.
+            first_step: the global step to start with.
         """
 
+    @abc.abstractmethod
+    def view_function(self, maker):
+        """Return the function from a batch of `training_batches` to a training batch.
 
-Split = Union[Arrays, Stream]
+        Args:
+            maker: the ViewMaker.
+        """
+
+    @abc.abstractmethod
+    def evaluation_examples(self):
+        """Return a dataset of `(uint8 image, int32 label)`, in stored order."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,4 +83,5 @@ class Source:
 
     @property
     def num_classes(self):
+        """The number of classes."""
         return len(self.class_names)

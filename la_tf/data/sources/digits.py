@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from la_tf.data.sources import normalisation, subsets
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 
 _TEST_IMAGES = 360
 _SPLIT_SEED = 0
@@ -21,10 +22,7 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     whole = Arrays(images[..., np.newaxis], bunch.target.astype(np.int32))
     train, test = subsets.hold_out(whole, _TEST_IMAGES, _SPLIT_SEED)
     if image_size is not None:
-        train, test = (
-            Arrays(normalisation.resized(split.images, image_size), split.labels)
-            for split in (train, test)
-        )
+        train, test = train.resized(image_size), test.resized(image_size)
     mean, std = normalisation.mean_and_std(train.images)
     return Source(
         name=name,

@@ -8,11 +8,11 @@ import pathlib
 import numpy as np
 
 from la_tf.data.sources import image_files, normalisation
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
 
 _PARTS = ("train", "test")
-_ENCODED_SIZE = 224
 _IGNORED = ("thumbs.db", "desktop.ini")
 
 
@@ -33,9 +33,8 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     root = _root(data_dir)
     listings = _listings(root)
     if encoded:
-        splits, skipped = _streams(listings, skip_bad_images)
-        side = image_size or _ENCODED_SIZE
-        shape = (side, side, 3)
+        splits, skipped = _streams(listings, image_size, skip_bad_images)
+        shape = (splits[0].side, splits[0].side, 3)
     else:
         splits, skipped = _arrays(listings, image_size, skip_bad_images)
         shape = splits[0].images.shape[1:]
@@ -136,15 +135,17 @@ def _arrays(listings, image_size, skip_bad_images):
     return splits, skipped
 
 
-def _streams(listings, skip_bad_images):
+def _streams(listings, image_size, skip_bad_images):
     """`(splits, skipped)` with every image left on disk."""
     from la_tf.data.sources import streams
 
+    side = image_size or streams.SIDE
     splits, skipped = [], 0
     for listing in listings:
         good = image_files.readable(listing.paths, skip_bad_images)
         paths = np.asarray(listing.paths, object)[good]
-        splits.append(streams.Files(paths, np.asarray(listing.labels, np.int32)[good]))
+        labels = np.asarray(listing.labels, np.int32)[good]
+        splits.append(streams.Files(paths, labels, side))
         skipped += len(listing.paths) - len(paths)
     return splits, skipped
 

@@ -51,7 +51,7 @@ def decoded(paths, image_size, skip_bad_images):
         image = decoding.decode(encoded)
         if image_size is None:
             return image
-        return decoding.central_square(image, image_size)
+        return decoding.central_part(image, image_size, image_size)
 
     def read(path):
         encoded = _checked_bytes(path)

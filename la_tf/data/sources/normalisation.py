@@ -1,9 +1,8 @@
-"""The mean and spread of images, and images of another size."""
+"""The mean and spread of images."""
 
 from __future__ import annotations
 
 import numpy as np
-from PIL import Image
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
@@ -21,16 +20,3 @@ def mean_and_std(images):
         # Images of one colour must not lead to a division by zero.
         deviations.append(round(max(float(variance) ** 0.5, 1 / 255), 4))
     return tuple(means), tuple(deviations)
-
-
-def resized(images, side):
-    """Images uint8 [N, side, side, C]: the same ones, enlarged or made smaller."""
-    if images.shape[1:3] == (side, side):
-        return images
-    result = np.empty((len(images), side, side, images.shape[-1]), np.uint8)
-    for index, image in enumerate(images):
-        for channel in range(images.shape[-1]):
-            plane = Image.fromarray(np.ascontiguousarray(image[..., channel]))
-            small = plane.resize((side, side), Image.Resampling.BILINEAR)
-            result[index, ..., channel] = np.asarray(small)
-    return result

@@ -10,7 +10,8 @@ import zlib
 import numpy as np
 
 from la_tf.data.sources import normalisation
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
 
 # What np.load raises for what is no archive of plain arrays.
@@ -39,9 +40,8 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
             )
     mean, std = normalisation.mean_and_std(train.images)
     if image_size is not None:
-        train = Arrays(normalisation.resized(train.images, image_size), train.labels)
-        if test is not None:
-            test = Arrays(normalisation.resized(test.images, image_size), test.labels)
+        train = train.resized(image_size)
+        test = None if test is None else test.resized(image_size)
     return Source(
         name=name,
         train=train,

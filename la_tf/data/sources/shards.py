@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import console
-from la_tf.data.sources import base, streams
+from la_tf.data.sources import streams
 
 # Files read at once. Their records are mixed, then shuffled a block at a time: some
 # 200 MB of ImageNet's photographs.
@@ -24,7 +24,7 @@ _FEATURES = {
 }
 
 
-class Shards(base.Stream):
+class Shards(streams.Stream):
     """All records of some tfrecord files, read from one end to the other.
 
     An epoch's order: the files are shuffled and dealt into groups; a group's files are
@@ -33,8 +33,9 @@ class Shards(base.Stream):
     when it wrote them.
     """
 
-    def __init__(self, paths, lengths):
-        """Names the files and tells how many records each has."""
+    def __init__(self, paths, lengths, side=streams.SIDE):
+        """Name the files, how many records each has, and the side of the crops."""
+        super().__init__(side)
         self._paths = list(paths)
         self._lengths = np.asarray(lengths, np.int64)
 
@@ -56,7 +57,7 @@ class Shards(base.Stream):
 
     @functools.cached_property
     def _index(self):
-        return _indexed(self._paths, self._lengths)
+        return _indexed(self._paths, self._lengths, self.side)
 
     @functools.cached_property
     def _tensors(self):
@@ -88,33 +89,26 @@ class Shards(base.Stream):
         return groups.map(_parsed, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-class Records(base.Stream):
-    """Chosen records of tfrecord files, found by their place; any order costs the same.
+class Records(streams.Indexed):
+    """Chosen records of tfrecord files, found by their place.
 
     A part of a data set is read so: a pass over all files would be for nothing.
     """
 
-    def __init__(self, paths, places, labels):
-        """Takes files and, for each record, (file, offset, length, file's length)."""
+    def __init__(self, paths, places, labels, side=streams.SIDE):
+        """Name files and, for each record, (file, offset, length, file's length)."""
+        super().__init__(labels, side)
         self._paths = list(paths)
         self._places = np.asarray(places, np.int64)
-        self._labels = np.asarray(labels, np.int32)
 
     @property
     def paths(self):
         """The files."""
         return self._paths
 
-    @property
-    def size(self):
-        return len(self._labels)
-
-    @property
-    def labels(self):
-        return self._labels
-
     def take(self, indices):
-        return Records(self._paths, self._places[indices], self._labels[indices])
+        places, labels = self._places[indices], self._labels[indices]
+        return Records(self._paths, places, labels, self.side)
 
     @functools.cached_property
     def _tensors(self):
@@ -165,8 +159,8 @@ def _shuffled(records, seed, epoch, start):
     return records.batch(_BLOCK).enumerate().map(shuffle).unbatch()
 
 
-def _indexed(paths, lengths):
-    """`Records` of everything in the files; reads all of them once."""
+def _indexed(paths, lengths, side):
+    """Return `Records` of everything in the files, after reading all of them once."""
 
     def measured(file, path):
         def measure(record):
@@ -187,7 +181,7 @@ def _indexed(paths, lengths):
     rows = np.concatenate(rows)
     # Back from turn by turn to file by file.
     file, length, label = rows[np.argsort(rows[:, 0], kind="stable")].T
-    return Records(paths, _places(file, length), label)
+    return Records(paths, _places(file, length), label, side)
 
 
 def _places(file, length):

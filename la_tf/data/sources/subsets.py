@@ -14,7 +14,7 @@ def hold_out(split, amount, seed):
     """`(rest, held out)` of a split; classes are held out in their own proportions.
 
     Args:
-        split: `Arrays` or a `Stream`.
+        split: a `Split`.
         amount: a fraction in (0, 1), or a number of images from 1.
         seed: decides which images of a class are held out.
     """

@@ -10,11 +10,11 @@ import numpy as np
 
 from la_tf import console
 from la_tf.data.sources import normalisation, tfds_store
-from la_tf.data.sources.base import Arrays, Source
+from la_tf.data.sources.arrays import Arrays
+from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
 
 _BATCH = 256
-_ENCODED_SIZE = 224
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +64,10 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
         tfds_store.download(builder, name)
     _check_parts(name, known, builder)
     if encoded:
-        side = image_size or _ENCODED_SIZE
-        shape = (side, side, 3)
-        train, test = (_stream(builder, part) for part in (known.train, known.test))
+        train, test = (
+            _stream(builder, part, image_size) for part in (known.train, known.test)
+        )
+        shape = (train.side, train.side, 3)
     else:
         shape = _shape(name, builder, image_size)
         train, test = (
@@ -107,30 +108,26 @@ def _shape(name, builder, image_size):
 
 
 def _arrays(builder, part, shape):
-    """Every image of a part, decoded once."""
+    """Return every image of a part, decoded once."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
     from la_tf.data.sources import decoding
 
-    stored = builder.info.features["image"].shape
-
-    def example(image, label):
-        if stored[0] is None:
-            image = decoding.central_square(image, shape[0])
-        return image, label
+    def example(encoded, label):
+        return decoding.pixels(encoded, shape), label
 
     examples = builder.as_dataset(
         split=part,
         as_supervised=True,
+        decoders={"image": tfds.decode.SkipDecoding()},
         # One file after the other: the stored order, whatever the machine.
         read_config=tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False),
     )
     examples = examples.map(example, num_parallel_calls=tf.data.AUTOTUNE)
     size = builder.info.splits[part].num_examples
-    kept = shape if stored[0] is None else stored
     # Filled in place: SVHN's 604,388 images are 1.9 GB, and there is no room for two.
-    images, labels = np.empty((size, *kept), np.uint8), np.empty(size, np.int32)
+    images, labels = np.empty((size, *shape), np.uint8), np.empty(size, np.int32)
     done = 0
     with _damage_told(builder), console.Counter(f"Reading {part}", size) as counter:
         for batch, batch_labels in examples.batch(_BATCH).prefetch(2):
@@ -139,7 +136,7 @@ def _arrays(builder, part, shape):
             labels[done : done + count] = batch_labels
             done += count
             counter.advance(count)
-    return Arrays(normalisation.resized(images, shape[0]), labels)
+    return Arrays(images, labels)
 
 
 @contextlib.contextmanager
@@ -156,9 +153,9 @@ def _damage_told(builder):
         ) from None
 
 
-def _stream(builder, part):
-    """The encoded photographs of a part, left on disk."""
-    from la_tf.data.sources import shards
+def _stream(builder, part, image_size):
+    """Return the encoded photographs of a part, left on disk."""
+    from la_tf.data.sources import shards, streams
 
     if builder.info.file_format.value != "tfrecord":
         raise UserError(
@@ -170,4 +167,4 @@ def _stream(builder, part):
         split = builder.info.splits[name]
         paths += [str(pathlib.Path(path)) for path in split.filepaths]
         lengths += list(split.shard_lengths)
-    return shards.Shards(paths, lengths)
+    return shards.Shards(paths, lengths, image_size or streams.SIDE)

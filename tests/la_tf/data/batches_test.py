@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
+from la_tf import draws
 from la_tf.data import batches, sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
@@ -90,12 +91,7 @@ class InMemoryTest(tf.test.TestCase):
         # Neighbours must be as far apart as in NumPy's permutations.
         distances = []
         for epoch in range(orders):
-            order = batches._shuffled(
-                tf.range(size, dtype=tf.int64),
-                3,
-                tf.constant(epoch, tf.int64),
-                size - 1,
-            ).numpy()
+            order = draws.order(tf.range(size), size, 3, epoch).numpy()
             self.assertLen(np.unique(order), size)
             distances.append(np.abs(np.diff(order)).mean())
         generator = np.random.default_rng(0)
@@ -170,7 +166,9 @@ class StreamedTest(tf.test.TestCase):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 # Photographs differ in size.
                 Image.fromarray(tiles[index][: 20 + index % 5]).save(path)
-        self.source = sources.load("folder", data_dir=folder.full_path, encoded=True)
+        self.source = sources.load(
+            "folder", data_dir=folder.full_path, image_size=16, encoded=True
+        )
 
     def made(self, threads=None, first_step=0, **changes):
         split = self.source.train
@@ -179,7 +177,6 @@ class StreamedTest(tf.test.TestCase):
             full_maker(2),
             plan(split, batch_size=4, **changes),
             first_step=first_step,
-            image_size=16,
         )
         return collect(dataset, threads)
 
@@ -199,7 +196,7 @@ class StreamedTest(tf.test.TestCase):
             self.assertEqual([len(views) for views, _, _ in step], [2, 2])
 
     def test_evaluation_crops_the_centre(self):
-        made = collect(batches.evaluation(self.source.test, 3, image_size=16))
+        made = collect(batches.evaluation(self.source.test, 3))
         self.assertEqual(
             [images.shape for images, _ in made], [(3, 16, 16, 3), (1, 16, 16, 3)]
         )

@@ -445,22 +445,7 @@ class PreparedTest(parameterized.TestCase):
         self.root = pathlib.Path(self.create_tempdir().full_path) / "data"
 
     def write_flowers(self):
-        builder = tfds.builder("oxford_flowers102", data_dir=self.root)
-        photograph = Image.fromarray(helper.photographs()[0])
-        files = self.create_tempdir()
-
-        def examples(part):
-            for index in range(3):
-                path = pathlib.Path(files.full_path) / f"{part}{index}.jpg"
-                photograph.crop((0, 0, 100 + 10 * index, 90)).save(path)
-                example = {"image": str(path), "label": index, "file_name": path.name}
-                yield path.name, example
-
-        parts = ("train", "validation", "test")
-        builder._split_generators = lambda manager: {
-            part: examples(part) for part in parts
-        }
-        builder.download_and_prepare()
+        helper.write_flowers(self.root, self.create_tempdir().full_path)
 
     def test_flowers_both_ways(self):
         self.write_flowers()

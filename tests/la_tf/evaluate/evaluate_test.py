@@ -54,6 +54,25 @@ class MeasuresTest(parameterized.TestCase):
         accuracy = measures.top_k_accuracy(self.logits, self.LABELS, k)
         self.assertAlmostEqual(accuracy, expected)
 
+    def test_constant_logits_are_no_better_than_chance(self):
+        labels = np.repeat(np.arange(10), 7)
+        logits = np.zeros([len(labels), 10], np.float32)
+        self.assertAlmostEqual(measures.top_k_accuracy(logits, labels, 1), 0.1)
+        self.assertAlmostEqual(measures.top_k_accuracy(logits, labels, 5), 0.5)
+
+    def test_a_tie_goes_to_the_class_that_argmax_takes(self):
+        logits = np.array([[1.0, 2.0, 2.0, 0.0]] * 4)
+        labels = np.arange(4)
+        for k, expected in ((1, 1 / 4), (2, 2 / 4), (3, 3 / 4)):
+            accuracy = measures.top_k_accuracy(logits, labels, k)
+            self.assertAlmostEqual(accuracy, expected)
+        right = logits.argmax(axis=1) == labels
+        self.assertEqual(measures.top_k_accuracy(logits, labels, 1), right.mean())
+
+    def test_a_loss_beyond_what_probabilities_can_tell(self):
+        loss = measures.cross_entropy([[2000.0, 0.0]], [1])
+        self.assertAlmostEqual(loss, 2000)
+
     def test_cross_entropy(self):
         expected = -(math.log(0.7) + math.log(0.3) + math.log(0.15)) / 3
         loss = measures.cross_entropy(self.logits, self.LABELS)
@@ -126,7 +145,6 @@ class EvaluateTest(tf.test.TestCase):
             limit_train=640,
             batch_size=64,
             epochs=2,
-            padding=2,
             flip=False,
             final="none",
             strategy="none",

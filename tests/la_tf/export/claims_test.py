@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from PIL import Image
 from tensorflow import keras
 
+from la_tf.data import sources
 from la_tf.export import claims, serving
 
 
@@ -106,7 +107,7 @@ class ServerTest(tf.test.TestCase):
         names = pathlib.Path(self.create_tempdir().full_path) / "names.txt"
         names.write_text("a\nb\nc\n")
         server = serving.Server(
-            classifier, "abc", names, serving.preparation("crop", (8, 8, 3)), 1.5
+            classifier, "abc", names, sources.preparation((8, 8, 3), encoded=False), 1.5
         )
         good = [encoded(kind, 20, 10) for kind in KINDS]
         alone = server.from_bytes(tf.constant(good))

@@ -371,8 +371,8 @@ class PreprocessingTest(tf.test.TestCase, parameterized.TestCase):
             dataset="folder",
             preprocessing="inception",
         )
-        split = streams.Files(paths, [0, 0])
-        images = next(iter(batches.evaluation(split, 2, image_size=32)))[0]
+        split = streams.Files(paths, [0, 0], side=32)
+        images = next(iter(batches.evaluation(split, 2)))[0]
         expected = tf.nn.softmax(classifier(images, training=False))
         self.assertAllClose(given, expected, rtol=0, atol=1e-5)
 

@@ -5,7 +5,6 @@ import collections
 import html
 import html.parser
 import io
-import json
 import os
 import pathlib
 import re
@@ -19,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
-from la_tf import console, ops, policy
+from la_tf import console, methods, ops, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.report import markup, runs, writing
@@ -43,10 +42,7 @@ def setUpModule():
         model="wrn_10_1",
         num_views=3,
         epochs=EPOCHS,
-        padding=2,
-        flip=False,
         final="cutout",
-        origins={"epochs": "flag", "final": "recipe"},
     )
     source = build.load_source(config)
     folder = RunFolder(TRAINED)
@@ -91,6 +87,7 @@ def copied(directory, name="copy", **values):
     shutil.copytree(TRAINED, path)
     record = RunFolder(path).record()
     record["config"].update(values)
+    record["config"].update(methods.get(record["config"]["method"]).constants)
     RunFolder(path).write_record(record)
     return path
 
@@ -165,8 +162,8 @@ class OneRunTest(tf.test.TestCase):
 
     def test_configuration_tells_where_values_came_from(self):
         cells = r'<tr><th scope="row">{}</th><td>{}</td><td>{}</td>'
-        self.assertRegex(self.text, cells.format("epochs", EPOCHS, "flag"))
-        self.assertRegex(self.text, cells.format("final", "cutout", "recipe"))
+        self.assertRegex(self.text, cells.format("epochs", EPOCHS, "chosen"))
+        self.assertRegex(self.text, cells.format("batch_size", 64, "recipe"))
 
     def test_numbers_under_the_views_obey_the_equations(self):
         prior = RunFolder(TRAINED).policies()[-1]
@@ -297,7 +294,7 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertIn("other test from", loss)
 
     def test_a_run_without_policies_leaves_them_out(self):
-        path = copied(self.directory, method="baseline", num_views=1, final="none")
+        path = copied(self.directory, method="baseline")
         text = written(path, to=self.directory / "to")
         expected = ["Summary", "Curves", "Views", "Time", "Configuration"]
         self.assertEqual(headings(text), expected)
@@ -314,7 +311,7 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertNotIn("Most likely", text.split("<script>")[0])
 
     def test_names_cannot_break_out(self):
-        path = copied(self.directory, method="baseline", num_views=1)
+        path = copied(self.directory, method="baseline")
         record = RunFolder(path).record()
         evil = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
         record["data"]["class_names"] = [evil] * 10

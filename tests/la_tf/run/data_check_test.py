@@ -54,7 +54,7 @@ class ChangedTest(parameterized.TestCase, tf.test.TestCase):
             "train_images": source.train.size,
             "test_images": source.test.size,
         }
-        return {"data": {**data, **data_check.fingerprint(source)}}
+        return {**data, **data_check.fingerprint(source)}
 
     def rename_class(self):
         for part in ("train", "test"):
@@ -84,15 +84,13 @@ class ChangedTest(parameterized.TestCase, tf.test.TestCase):
         record = self.record(load(self.root, encoded))
         getattr(self, name)()
         with self.assertRaisesRegex(UserError, f"{words}.*--run_dir"):
-            data_check.check(
-                record, load(self.root, encoded), pathlib.Path("run/config.json")
-            )
+            data_check.check(record, load(self.root, encoded), "run")
 
     @parameterized.parameters(False, True)
     def test_the_same_images_elsewhere_are_the_same(self, encoded):
         record = self.record(load(self.root, encoded))
         moved = self.root.rename(self.root.with_name("moved"))
-        data_check.check(record, load(moved, encoded), pathlib.Path("run/config.json"))
+        data_check.check(record, load(moved, encoded), "run")
 
 
 class UnreadableTest(tf.test.TestCase):
@@ -104,7 +102,7 @@ class UnreadableTest(tf.test.TestCase):
 
     def read(self, source):
         with integrity.told(source):
-            examples = batches.evaluation(source.test, 4, 8)
+            examples = batches.evaluation(source.test, 4)
             return sum(len(labels) for _, labels in examples)
 
     def test_damage_in_the_middle_of_a_file_is_named(self):

@@ -43,7 +43,8 @@ def all_of(folder):
     """All that the small files tell."""
     return (
         folder.record(),
-        folder.config(),
+        folder.config().values(),
+        folder.data(),
         folder.rows(),
         folder.policies().tolist(),
         folder.summary(),
@@ -53,9 +54,9 @@ def all_of(folder):
 class WritingTest(absltest.TestCase):
     def test_what_was_written_is_read(self):
         folder = written(self.create_tempdir().full_path)
-        record, config, rows, priors, summary = all_of(folder)
+        record, config, data, rows, priors, summary = all_of(folder)
         self.assertEqual(record, RECORD)
-        self.assertEqual(config, TrainConfig())
+        self.assertEqual((config, data), (RECORD["config"], RECORD["data"]))
         self.assertEqual(rows, ROWS)
         self.assertEqual(priors, PRIORS.tolist())
         self.assertEqual(summary, {"last_accuracy": 0.25})
@@ -208,6 +209,7 @@ class EditedTest(parameterized.TestCase):
         folder.config_path.write_text(json.dumps(record))
         with self.assertRaisesRegex(UserError, str(folder.config_path)):
             folder.config()
+            folder.data()
 
     def test_an_edit_is_told_from_what_the_run_wrote(self):
         folder = written(self.create_tempdir().full_path)

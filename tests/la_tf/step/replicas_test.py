@@ -89,6 +89,12 @@ def _train(
         for copy in strategy.experimental_local_results(model.prior.probabilities)
     ]
     results["failure"] = failure
+    if normalized:
+        # Each replica by itself, as it evaluates.
+        results["averages"] = [
+            [copy.numpy() for copy in strategy.experimental_local_results(variable)]
+            for variable in model.classifier.non_trainable_variables
+        ]
     return results
 
 
@@ -238,6 +244,12 @@ class StrategyTest(tf.test.TestCase, parameterized.TestCase):
         one, two = (self.mirrored[f"normalized_{count}"] for count in ("one", "two"))
         self.assertAllClose(one["prior"], two["prior"], atol=0.01)
         self.assertAllClose(one["log_loss"], two["log_loss"], rtol=0.15)
+
+    def test_moving_averages_are_the_same_in_all_replicas(self):
+        # Else each would evaluate with its own, and none with those that are saved.
+        averages = self.mirrored["normalized_two"]["averages"]
+        self.assertEqual(averages.shape[:2], (2, 2))
+        self.assertAllEqual(averages[:, 0], averages[:, 1])
 
     def test_broken_view_of_one_replica_is_skipped_by_both(self):
         run = self.mirrored["half_skip_two"]

@@ -1,12 +1,16 @@
 """Chunks, economy and the separate E-step against the plain step and by themselves."""
 
+import contextlib
+from unittest import mock
+
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 from tensorflow import keras
 
+from la_tf import em
 from la_tf.model import LatentAugment
-from la_tf.step import passes
+from la_tf.step import moving_averages, passes
 from models import noise
 
 POLICIES = 16
@@ -15,6 +19,8 @@ CLASSES = 5
 
 class Noisy(keras.layers.Layer):
     """Multiplies every example by a number of its own, as Shake-Shake would."""
+
+    noise_scope = staticmethod(noise.scope)
 
     def call(self, inputs, training=None):
         if not training:
@@ -157,6 +163,54 @@ class EconomyTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(first, losses(0))
         self.assertLen(set(first), 3)
         self.assertNotEqual(first, losses(1))
+
+
+class MovingAveragesTest(tf.test.TestCase):
+    def test_chunks_of_unequal_size_count_by_their_size(self):
+        layer = keras.layers.BatchNormalization()
+        layer.build([None, 2])
+        averages = moving_averages.MovingAverages(layer)
+        passes_values = [
+            [tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])],
+            [tf.constant([7.0, 8.0]), tf.constant([9.0, 10.0])],
+        ]
+        averages.average(passes_values, sizes=[4, 2])
+        # Two thirds of the first and a third of the second.
+        self.assertAllClose(layer.moving_mean, [3.0, 4.0])
+        self.assertAllClose(layer.moving_variance, [5.0, 6.0])
+
+    def test_the_step_counts_a_smaller_last_chunk_by_its_size(self):
+        images, labels, policies = _batch(views=3)
+        classifier = keras.Sequential(
+            [
+                keras.Input([6, 6, 1]),
+                keras.layers.BatchNormalization(momentum=0.0),
+                keras.layers.Flatten(),
+                keras.layers.Dense(CLASSES),
+            ]
+        )
+        model = LatentAugment(classifier, POLICIES, view_chunk=2)
+        model.compile("sgd", run_eagerly=True)
+        model.fit(tf.data.Dataset.from_tensors((images, labels, policies)), verbose=0)
+        # With a momentum of 0 the average is the mean of the last step's pixels.
+        moved = classifier.layers[0].moving_mean.numpy()
+        self.assertAllClose(moved, [np.mean(images)], rtol=1e-5)
+
+
+class EquationsTest(tf.test.TestCase):
+    def test_the_step_runs_the_equations_of_em(self):
+        names = ("posterior", "softmin", "expected_loss", "policy_sums", "shares")
+        with contextlib.ExitStack() as stack:
+            spies = {
+                name: stack.enter_context(
+                    mock.patch.object(em, name, wraps=getattr(em, name))
+                )
+                for name in names
+            }
+            _step(_batch())
+        for name, spy in spies.items():
+            with self.subTest(name):
+                spy.assert_called()
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ from la_tf.train import profiling, tensorboard
 
 def train(run_dir, profile=False, epochs=2, **values):
     """The folder of a tiny run, and what its callbacks were given."""
-    config = TrainConfig(
-        dataset="digits", limit_train=60, batch_size=20, padding=2, **values
-    )
+    config = TrainConfig(dataset="digits", limit_train=60, batch_size=20, **values)
     folder = RunFolder(run_dir)
     source = build.load_source(config)
     maker = build.view_maker(config, source)
@@ -162,7 +160,7 @@ class TensorBoardTest(tf.test.TestCase):
 
 class ExamplesTest(tf.test.TestCase):
     def test_the_seed_decides(self):
-        config = TrainConfig(dataset="digits", limit_train=60, padding=2)
+        config = TrainConfig(dataset="digits", limit_train=60)
         source = build.load_source(config)
         maker = build.view_maker(config, source)
         first, again, other = (

@@ -36,8 +36,8 @@ SMALL = TrainConfig(
     batch_size=16,
     num_views=3,
     epochs=4,
-    padding=2,
-    flip=False,
+    learning_rate=0.1,
+    final="cutmix",
     strategy="none",
     deterministic=True,
     verbosity=-1,
@@ -57,9 +57,7 @@ def start(config):
 
 def resume(config):
     """The summary of a run that goes on."""
-    origins = {"resume": "flag", "run_dir": "flag"}
-    asked = TrainConfig(run_dir=config.run_dir, resume=True, origins=origins)
-    folder, config = run_folder.resumed(asked)
+    folder, config = run_folder.resumed({"run_dir": config.run_dir, "resume": True})
     return loop.train_and_evaluate(config, folder)
 
 
@@ -181,15 +179,14 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         run_dir = self.folder()
         flags = [
             f"--{name}={getattr(SMALL, name)}"
-            for name in ("model", "limit_train", "batch_size", "num_views", "epochs")
+            for name, origin in SMALL.origins.items()
+            if origin == "chosen"
         ]
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "la_tf.train", *flags, "--final=cutmix"),
-                *("--deterministic", "--strategy=none", f"--run_dir={run_dir}"),
+                *(sys.executable, "-m", "la_tf.train", *flags, f"--run_dir={run_dir}"),
                 # After every step: 0.6 s at the most between two of them.
                 "--checkpoint_minutes=0.01",
-                "--verbosity=-1",
             ],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
@@ -211,10 +208,9 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         self.assert_same_run(run_dir)
 
     def test_a_resumed_run_keeps_its_values(self):
-        origins = {"sigma": "flag"}
-        asked = configuration(self.whole, sigma=0.5, resume=True, origins=origins)
+        chosen = {"run_dir": str(self.whole), "resume": True, "sigma": 0.5}
         with self.assertRaisesRegex(UserError, "--sigma=0.5 differs from the 1.0"):
-            run_folder.resumed(asked)
+            run_folder.resumed(chosen)
 
     def test_views_made_on_the_device_give_the_same_run(self):
         run_dir = self.folder()
@@ -233,7 +229,9 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_a_loss_that_is_not_finite_stops_the_run(self):
         run_dir = self.folder()
-        config = configuration(run_dir, learning_rate=1e38)
+        config = configuration(run_dir)
+        # Larger than anybody may choose.
+        object.__setattr__(config, "learning_rate", 1e38)
         with self.assertRaisesRegex(NonFiniteError, "at step .*learning rate.*>"):
             start(config)
         # Not one good epoch was there to be saved.
@@ -305,8 +303,7 @@ class WordsTest(tf.test.TestCase):
             self.assertIn(words, text)
 
     def test_the_command_repeats_the_run(self):
-        origins = {"sigma": "flag", "run_dir": "flag"}
-        config = TrainConfig(sigma=0.5, run_dir="x", seed=3, origins=origins)
+        config = TrainConfig(sigma=0.5, run_dir="x", seed=3)
         expected = "python -m la_tf.train --sigma=0.5 --seed=3"
         self.assertEqual(provenance.command(config), expected)
 

@@ -90,6 +90,11 @@ class Command:
         """Send it a signal."""
         os.kill(self.pid, number)
 
+    def has_ended(self):
+        """Whether it has; `wait` still tells how."""
+        state = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1]
+        return state.split()[0] == "Z"
+
     def wait(self, seconds=180):
         """How it Ended; after so many seconds it is killed."""
         code = None

@@ -27,7 +27,7 @@ def run(root):
     samples, epoch = {}, 0
     while epoch < EPOCHS - 1:
         time.sleep(0.2)
-        if not pathlib.Path(f"/proc/{command.pid}/status").exists():
+        if command.has_ended():
             break
         now = _epochs(run_dir)
         if now > epoch:

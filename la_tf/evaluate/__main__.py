@@ -95,7 +95,7 @@ def write(result, folder):
     """The paths of evaluation.json and confusion.png, after writing them."""
     import numpy as np
 
-    from la_tf import drawing
+    from la_tf import drawing, files
     from la_tf.evaluate import confusion
 
     confusion_path = folder / "confusion.png"
@@ -106,9 +106,8 @@ def write(result, folder):
     )
     json_path = folder / "evaluation.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        json_path.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-        confusion_path.write_bytes(drawing.png(figure))
+        files.write(json_path, (json.dumps(result, indent=2) + "\n").encode())
+        files.write(confusion_path, drawing.png(figure))
     except OSError as error:
         raise UserError(
             f"--output_dir={folder} cannot be written ({error.strerror}); choose "

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 
-from la_tf import drawing
+from la_tf import drawing, files
 from la_tf.errors import UserError
 from la_tf.report import markup
 
@@ -33,11 +32,8 @@ class Gallery:
     def write(self, name, data):
         """The path of a file that is now there, whole."""
         path = self.path / name
-        partial = path.with_name(f"{name}.partial")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(data)
-            os.replace(partial, path)
+            files.write(path, data)
         except OSError as error:
             raise UserError(
                 f"--report_dir={self.path} cannot be written ({error.strerror}); "

@@ -76,6 +76,9 @@ def _train(config, folder, strategy):
             minutes=config.checkpoint_minutes,
         )
         first_step = checkpointer.restore() if config.resume else 0
+        strategies.check_agreement(
+            strategy, {"the checkpoint to go on from": first_step}
+        )
         watch = service.ServiceWatch(config.data_service)
         callbacks = [
             watch,

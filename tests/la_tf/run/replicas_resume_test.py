@@ -46,6 +46,10 @@ def store_of(model):
     checkpoint = tf.train.Checkpoint(model=model)
     return store.Store(checkpoint, pathlib.Path(sys.argv[1]), keep=9)
 
+def state_of(model):
+    state = [*model.classifier.variables, *model.optimizer.variables]
+    return [*state, model.prior.probabilities]
+
 def evaluated(model):
     return model.evaluate(views[:, 0], labels[:, 0], batch_size=BATCH, verbose=0)
 
@@ -59,7 +63,7 @@ store_of(second).read(pathlib.Path(sys.argv[1]) / "step-1")
 second.fit(batches.skip(STEPS // 2), verbose=0)
 same = [
     np.array_equal(one.numpy(), other.numpy())
-    for one, other in zip(whole.variables, second.variables)
+    for one, other in zip(state_of(whole), state_of(second))
 ]
 # What is evaluated is what is saved: each replica has the same averages.
 store_of(second).save(2)

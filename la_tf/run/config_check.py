@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from la_tf.config import TrainConfig
+from la_tf.config import FIELDS, TrainConfig
 from la_tf.errors import UserError
 
 
@@ -17,6 +17,10 @@ def config_of(record, path):
     values = record.get("config")
     if not isinstance(values, dict):
         raise _unknown(path, "it has no config")
+    missing = sorted(FIELDS.keys() - values.keys())
+    if missing:
+        # A default in its place would be another run.
+        raise _unknown(path, f"it does not tell {missing[0]}")
     try:
         return TrainConfig.from_values(values, record.get("origins"))
     except UserError as error:

@@ -7,7 +7,7 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, em
+from la_tf import config, em, keras_generation
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.step import health, passes, training_batch, update
 from la_tf.step.health import StopOnNonFinite
@@ -16,7 +16,7 @@ from la_tf.step.moving_averages import MovingAverages
 E_STEPS = config.options("e_step")
 
 
-class LatentAugment(keras.Model):
+class LatentAugment(keras_generation.Model):
     """Trains a classifier by the E-step and M-step of the paper's eq. 2 to 5.
 
     `fit` takes batches of K views of each image, as `la_tf.make_views` makes them;
@@ -94,6 +94,19 @@ class LatentAugment(keras.Model):
         self._accuracy = keras.metrics.Mean("accuracy")
         self._weight_entropy = keras.metrics.Mean("weight_entropy")
         self._top_5_accuracy = keras.metrics.Mean("top_5_accuracy")
+        # Its only weights are the classifier's, and views are no input to build from.
+        self.built = classifier.built
+
+    @property
+    def metrics(self):
+        """The means that an epoch starts anew, in the order of the logs."""
+        return [
+            self._loss,
+            self._expected_loss,
+            self._accuracy,
+            self._weight_entropy,
+            self._top_5_accuracy,
+        ]
 
     def call(self, inputs, training=None):
         """Return the classifier's logits."""
@@ -127,7 +140,9 @@ class LatentAugment(keras.Model):
                 f"{type(self.distribute_strategy).__name__}: leave out jit_compile or "
                 "the strategy."
             )
-        super().compile(optimizer, jit_compile=jit_compile, run_eagerly=run_eagerly)
+        super().compile(
+            optimizer, jit_compile=bool(jit_compile), run_eagerly=run_eagerly
+        )
 
     def fit(self, *args, callbacks=None, **kwargs):
         """Train as `keras.Model.fit` does; the two callbacks it needs come first.
@@ -188,7 +203,10 @@ class LatentAugment(keras.Model):
         self._top_5_accuracy.update_state(
             tf.math.in_top_k(classes, logits, top), weights
         )
-        return _results(self._loss, self._accuracy, self._top_5_accuracy)
+        logs = keras_generation.means(
+            [self._loss, self._accuracy, self._top_5_accuracy]
+        )
+        return keras_generation.step_logs(logs)
 
     def _begin(self, batch):
         """Return the step's `Forward`, the averages before it, and a seed for draws."""
@@ -199,6 +217,8 @@ class LatentAugment(keras.Model):
         )
         if not self.classifier.built:
             self.classifier.build([None, *batch.views.images.shape[2:]])
+        with tf.init_scope():
+            keras_generation.build(self.optimizer, self.classifier.trainable_variables)
         context = tf.distribute.get_replica_context()
         seed = tf.constant([self._seed, 0], tf.int64)
         for number in (self.optimizer.iterations, context.replica_id_in_sync_group):
@@ -276,15 +296,11 @@ class LatentAugment(keras.Model):
         for metric, value in values:
             counted = tf.where(sound, tf.cast(images, tf.float32), 0.0)
             metric.update_state(tf.where(counted > 0.0, value, 0.0), counted)
-        logs = _results(*(metric for metric, _ in values))
+        logs = keras_generation.means([metric for metric, _ in values])
         logs["effective_policies"] = self.prior.effective_policies()
         if self.health.action == "skip":
             logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
-        return logs
-
-
-def _results(*metrics):
-    return {metric.name: metric.result() for metric in metrics}
+        return keras_generation.step_logs(logs)
 
 
 def _classes(labels):

@@ -52,6 +52,12 @@ def digits(count=64):
     return images, bunch.target[:count].astype(np.int32)
 
 
+def layers_of(model):
+    """All layers of a model, those inside of other layers too."""
+    # Keras 2 has a public name for it, which Keras 3 has not.
+    return list(model._flatten_layers())
+
+
 def flower_files():
     """Paths of real JPEG photographs in class folders; empty where there are none."""
     return sorted((SAMPLES / "flowers").glob("*/*.jpg"))

@@ -7,7 +7,6 @@ from flags import evaluate as evaluate_flags
 from la_tf import cli
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
-from la_tf.run import provenance
 
 _HARDEST = 3
 
@@ -39,35 +38,19 @@ def evaluate(options, folder):
         folder: the RunFolder, or None for a SavedModel.
     """
     # TensorFlow is imported here, once the environment that it reads is settled.
-    from la_tf.data import integrity
     from la_tf.evaluate import candidate, scoring
 
     if folder is None:
         classifier = candidate.from_saved_model(options.saved_model)
     else:
         classifier = candidate.from_run(folder, options.checkpoint)
-    source = scoring.load_test_images(classifier, options.overrides)
-    with integrity.told(source):
-        answers = scoring.answers(classifier, source.test, options.verbosity)
-    result = {
-        **classifier.origin,
-        "model": classifier.config.model,
-        "dataset": source.name,
-        "location": source.location,
-        "held_out": bool(options.overrides.get("holdout", classifier.config.holdout)),
-        "same_names": tuple(source.class_names) == classifier.class_names,
-        **scoring.results(*answers, classifier.class_names),
-        "versions": provenance.versions(),
-    }
-    if options.robustness_images:
-        result["robustness"] = scoring.robustness(
-            classifier,
-            source.test,
-            options.robustness_level,
-            options.robustness_images,
-            options.verbosity,
-        )
-    return result
+    return scoring.evaluation(
+        classifier,
+        options.overrides,
+        options.robustness_level,
+        options.robustness_images,
+        options.verbosity,
+    )
 
 
 def table(result):

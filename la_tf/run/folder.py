@@ -240,6 +240,18 @@ def fresh(config):
     return folder
 
 
+def opened(chosen):
+    """Return the folder and configuration of a run: a new one, or one to go on with.
+
+    Args:
+        chosen: fields of TrainConfig by name.
+    """
+    if chosen.get("resume"):
+        return resumed(chosen)
+    config = TrainConfig(**chosen)
+    return fresh(config), config
+
+
 def resumed(chosen):
     """Return the folder and configuration of a run to go on with.
 

@@ -4,26 +4,21 @@ import sys
 
 from flags import train as train_flags
 from la_tf import cli, recipes
-from la_tf.config import TrainConfig
 from la_tf.run import cluster
 from la_tf.run import folder as run_folder
 
 
 def main():
     chosen = train_flags.chosen()
-    if chosen.get("resume"):
-        folder, config = run_folder.resumed(chosen)
-    else:
-        config = TrainConfig(**chosen)
-        folder = run_folder.fresh(config)
+    folder, config = run_folder.opened(chosen)
     folder.writable = cluster.is_chief()
     with folder.taken(new=not config.resume):
         return _train(config, folder)
 
 
 def _train(config, folder):
-    cli.load_tensorflow(config.verbosity)
     _tell(config, opening(config, folder))
+    cli.load_tensorflow(config.verbosity)
     # TensorFlow is imported here, once the environment that it reads is settled.
     from la_tf.run import checkpoints
     from la_tf.train import loop

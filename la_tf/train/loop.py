@@ -194,6 +194,7 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         initial_epoch=first_epoch,
         epochs=last_epoch,
         steps_per_epoch=steps,
+        shuffle=False,  # the order is the plan's
         validation_data=batches.evaluation(source.test, plan.batch_size),
         callbacks=callbacks,
         verbose=0,

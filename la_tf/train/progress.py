@@ -1,21 +1,18 @@
-"""What a person sees while a network trains.
-
-This is the one module that uses tensorflow-addons, which is no longer developed: its
-tqdm callback owns the bar. To replace it, give `ProgressBar` a bar of its own.
-"""
+"""What a person sees while a network trains."""
 
 from __future__ import annotations
 
 import sys
 
-import tensorflow_addons as tfa
 from tensorflow import keras
 from tqdm import tqdm
+
+from la_tf import keras_generation
 
 _BAR = "{desc} |{bar:20}| {percentage:3.0f}% {rate_fmt}, {remaining} left"
 
 
-class ProgressBar(tfa.callbacks.TQDMProgressBar):
+class ProgressBar(keras_generation.progress_bar()):
     """One bar over the whole run, with images a second and the time left."""
 
     def __init__(self, plan, first_step=0):

@@ -135,7 +135,7 @@ class InitialisationTest(tf.test.TestCase):
         model = models.build("wrn_10_1", (32, 32, 3), 10)
         norms = [
             layer
-            for layer in model.submodules
+            for layer in helper.layers_of(model)
             if isinstance(layer, keras.layers.BatchNormalization)
         ]
         self.assertLen(norms, 7)

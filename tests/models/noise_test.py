@@ -214,7 +214,8 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(logits([1, 2]), logits([1, 2]))
         self.assertNotAllClose(logits([1, 2]), logits([1, 3]))
         kinds = (shake_layers.ShakeShake, shake_layers.ShakeDrop)
-        salts = [part.salt for part in model.submodules if isinstance(part, kinds)]
+        layers = helper.layers_of(model)
+        salts = [layer.salt for layer in layers if isinstance(layer, kinds)]
         self.assertGreater(len(salts), 2)
         self.assertLen(set(salts), len(salts))
 

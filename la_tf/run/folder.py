@@ -23,6 +23,7 @@ import zlib
 import numpy as np
 
 from la_tf import files
+from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import cluster, config_check, lock
 

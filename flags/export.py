@@ -13,10 +13,11 @@ FLAGS = absl_flags.FLAGS
 
 absl_flags.DEFINE_string("export_dir", None, "folder of the model's versions")
 define.integer("version", None, 1, 2**63 - 1, "number; by default the next free one")
+define.integer("max_megapixels", 50, 1, 10**6, "larger encoded images are refused")
 
 GROUPS = (
     ("From", ("run_dir", *checkpoint.NAMES)),
-    ("To", ("export_dir", "version")),
+    ("To", ("export_dir", "version", "max_megapixels")),
     ("Messages", ("verbosity",)),
 )
 USAGE = """\
@@ -32,6 +33,7 @@ class ExportOptions:
     export_dir: str
     version: int | None
     checkpoint: str
+    max_megapixels: int
     verbosity: int
 
 
@@ -55,5 +57,6 @@ def options_from_flags():
         export_dir=FLAGS.export_dir,
         version=FLAGS.version,
         checkpoint=FLAGS.checkpoint,
+        max_megapixels=FLAGS.max_megapixels,
         verbosity=run.verbosity(),
     )

@@ -10,6 +10,7 @@ from typing import Callable
 
 import tensorflow as tf
 
+from la_tf import sha256sums
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.export import writer
@@ -60,6 +61,9 @@ def from_saved_model(path):
     versions = writer.versions(folder)
     if versions and not (folder / "saved_model.pb").exists():
         folder = folder / str(versions[-1])
+    sums = folder / writer.SUMS_PATH
+    if sums.is_file():
+        sha256sums.check(folder, sums)
     try:
         training = json.loads((folder / writer.TRAINING_PATH).read_text("utf-8"))
         model = tf.saved_model.load(str(folder))

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import console, ops
-from la_tf.data import batches
+from la_tf.data import batches, integrity
 from la_tf.errors import UserError
 from la_tf.evaluate import measures
 from la_tf.run import build, provenance
@@ -27,7 +27,8 @@ def evaluation(candidate, overrides, level=9, robustness_images=1000, verbosity=
         verbosity: no progress is shown below 0.
     """
     source = load_test_images(candidate, overrides)
-    logits, labels = answers(candidate, source.test, verbosity)
+    with integrity.told(source):
+        logits, labels = answers(candidate, source.test, verbosity)
     result = {
         **candidate.origin,
         "model": candidate.config.model,

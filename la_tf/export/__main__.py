@@ -23,6 +23,7 @@ def main():
             stages,
             version=options.version,
             checkpoint=options.checkpoint,
+            most_megapixels=options.max_megapixels,
         )
     if options.verbosity >= 0:
         print("\n".join(closing(path)))

@@ -16,6 +16,7 @@ import tempfile
 
 import tensorflow as tf
 
+from la_tf import sha256sums
 from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.export import serving, warmup
@@ -23,9 +24,19 @@ from la_tf.run import restore
 
 # The run's config.json and the checkpoint's name, below the version's folder.
 TRAINING_PATH = "assets.extra/training.json"
+# Of all other files, as `sha256sum --check` reads it.
+SUMS_PATH = "assets.extra/SHA256SUMS"
 
 
-def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
+def export_run(
+    folder,
+    export_dir,
+    stages,
+    *,
+    version=None,
+    checkpoint="last",
+    most_megapixels=50.0,
+):
     """The path of the new version's folder.
 
     Args:
@@ -34,6 +45,7 @@ def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
         stages: is told what is being done, a `console.Stages`.
         version: a number from 1; None takes the one after the largest.
         checkpoint: "last", "best" or a path.
+        most_megapixels: larger encoded images are refused before they are decoded.
 
     Raises:
         UserError: the version is there already, the run has no network to export, or
@@ -45,9 +57,10 @@ def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
     network = restore.load(folder, checkpoint)
     with _new_folder(target) as partial:
         stages.begin("tracing and writing it")
-        server = _save(network, partial)
+        server = _save(network, partial, most_megapixels)
         stages.begin("adding the warm-up requests")
         _add_extras(network, server, partial, export_dir.resolve().name)
+        sha256sums.write(partial, partial / SUMS_PATH)
     return target
 
 
@@ -104,7 +117,7 @@ def _why(target, error):
     )
 
 
-def _save(network, path):
+def _save(network, path, most_megapixels):
     """The `Server` of a network, after it was written to `path`."""
     with tempfile.TemporaryDirectory() as scratch:
         names_file = pathlib.Path(scratch) / "class_names.txt"
@@ -118,6 +131,7 @@ def _save(network, path):
                 network.image_shape,
                 encoded=network.config.preprocessing == "inception",
             ),
+            most_megapixels,
         )
         tf.saved_model.save(
             server,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import zipfile
 
 import numpy as np
 
@@ -70,13 +69,8 @@ def read(paths):
 
 def _read(folder, name):
     config, record = folder.config(), folder.record()
-    try:
-        rows = folder.rows()
-        priors = folder.policies()
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
-        raise UserError(
-            f"metrics.csv or policy.npz in --run_dir={folder.path} is damaged."
-        ) from None
+    folder.data()
+    rows, priors = folder.rows(), folder.policies()
     if not rows:
         raise UserError(
             f"the run in --run_dir={folder.path} has no finished epoch yet; let it "

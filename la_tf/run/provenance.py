@@ -8,6 +8,7 @@ import shlex
 import sys
 
 import la_tf
+from la_tf.run import data_check
 
 _PACKAGES = ("tensorflow", "keras", "keras-cv", "tensorflow-datasets", "numpy")
 
@@ -25,6 +26,7 @@ def record(config, source):
             "train_images": int(source.train.size),
             "test_images": int(source.test.size),
             "skipped_images": int(source.skipped),
+            **data_check.fingerprint(source),
         },
         "versions": versions(),
         "machine": machine(),

@@ -11,6 +11,12 @@ from la_tf.run import folder as run_folder
 def main():
     chosen = train_flags.chosen()
     folder, config = run_folder.opened(chosen)
+    folder.writable = cluster.is_chief()
+    with folder.taken(new=not config.resume):
+        return _train(config, folder)
+
+
+def _train(config, folder):
     _tell(config, opening(config, folder))
     cli.load_tensorflow(config.verbosity)
     # TensorFlow is imported here, once the environment that it reads is settled.

@@ -139,7 +139,9 @@ class PriorFromTest(absltest.TestCase):
         path = pathlib.Path(self.create_tempdir().full_path)
         names = policy.operations_of("autoaugment")
         prior = np.full([2, 256], 1 / 256, np.float32)
-        run_folder.RunFolder(path).write_policies(prior, names)
+        run_folder.RunFolder(path).write_history(
+            [{"epoch": 1}, {"epoch": 2}], prior, names
+        )
         np.testing.assert_array_equal(build.read_prior(path, "autoaugment"), prior[-1])
         with self.assertRaisesRegex(UserError, "prior of other operations"):
             build.read_prior(path, "latentaugment")

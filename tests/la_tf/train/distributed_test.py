@@ -65,7 +65,9 @@ class DistributedRunTest(absltest.TestCase):
         self.assertEqual(worker.returncode, -signal.SIGKILL)
         _, words = chief.communicate(timeout=helper.PATIENCE)
         self.assertEqual(chief.returncode, 2, words)
-        self.assertIn("another worker was lost", words.splitlines()[-1])
+        self.assertRegex(
+            words.splitlines()[-1], r"127\.0\.0\.1:\d+ was lost after step"
+        )
         self.assertNotIn("Traceback", words)
 
         chief, worker = start_workers(run_dir, "--resume")

@@ -80,7 +80,7 @@ def variables(run_dir):
     return {
         name: reader.get_tensor(name)
         for name in reader.get_variable_to_dtype_map()
-        if not name.startswith(("_CHECKPOINT", "epoch_seconds", "save_counter"))
+        if not name.startswith(("_CHECKPOINT", "epoch_seconds", "history"))
     }
 
 
@@ -254,7 +254,7 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
             None, None, "x; No space left on device"
         )
         run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"
-        saving = mock.patch.object(tf.train.CheckpointManager, "save", side_effect=full)
+        saving = mock.patch.object(tf.train.Checkpoint, "write", side_effect=full)
         with saving, self.assertRaisesRegex(UserError, "No space left.*--resume"):
             start(configuration(run_dir, **PLAIN))
 

@@ -10,6 +10,7 @@ import time
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf import keras_generation
 from la_tf.errors import UserError
 from la_tf.run import strategies
 
@@ -50,7 +51,10 @@ class Checkpointer(keras.callbacks.Callback):
         self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._epoch_seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
         checkpoint = tf.train.Checkpoint(
-            model=model, step=self._step, epoch_seconds=self._epoch_seconds
+            model=model,
+            step=self._step,
+            epoch_seconds=self._epoch_seconds,
+            **keras_generation.not_in_checkpoints(model),
         )
         self._directory = folder.checkpoints
         self._manager = _manager(checkpoint, folder.checkpoints, plan.worker, keep)

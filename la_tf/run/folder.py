@@ -21,6 +21,7 @@ import numpy as np
 
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
+from la_tf.run import provenance
 
 # What a resumed run may be told anew; all else must be as it was.
 _MAY_CHANGE = frozenset(
@@ -175,6 +176,7 @@ def resumed(chosen):
         )
     folder = RunFolder(chosen["run_dir"])
     stored = folder.config()
+    provenance.check_keras(folder)
     for name, value in chosen.items():
         kept = getattr(stored, name)
         if name not in _MAY_CHANGE and value != kept:

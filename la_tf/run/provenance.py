@@ -6,6 +6,7 @@ import shlex
 import sys
 
 import la_tf
+from la_tf.errors import UserError
 
 _PACKAGES = ("tensorflow", "keras", "keras-cv", "tensorflow-datasets", "numpy")
 
@@ -38,6 +39,21 @@ def versions():
         except importlib.metadata.PackageNotFoundError:
             found[package] = _imported_version(package)
     return found
+
+
+def check_keras(folder):
+    """Raise a `UserError` for a run of the other generation of Keras.
+
+    Keras 2 and 3 lay out a network's variables differently in a checkpoint.
+    """
+    there = folder.record().get("versions", {}).get("keras", "unknown")
+    here = versions()["keras"]
+    if "unknown" not in (there, here) and there.split(".")[0] != here.split(".")[0]:
+        raise UserError(
+            f"the run in {folder.path} was trained on Keras {there}, whose checkpoints "
+            f"Keras {here} does not read; use it where it was trained, or export it "
+            "there: a SavedModel serves both."
+        )
 
 
 def command(config):

@@ -98,7 +98,7 @@ class ImportsTest(absltest.TestCase):
 
     def test_generations_of_keras_are_told_apart_in_one_place(self):
         asks = re.compile(
-            r"import tensorflow_addons|\b(keras|tf)\.__version__|NUMBER\b"
+            r"tensorflow_addons as|\b(keras|tf)\.__version__|NUMBER\b"
         )
         users = [
             path.name

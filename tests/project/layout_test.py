@@ -97,9 +97,7 @@ class ImportsTest(absltest.TestCase):
         self.assertLessEqual(packages(helper.ROOT / "la_tf" / "em.py"), known)
 
     def test_generations_of_keras_are_told_apart_in_one_place(self):
-        asks = re.compile(
-            r"tensorflow_addons as|\b(keras|tf)\.__version__|NUMBER\b"
-        )
+        asks = re.compile(r"tensorflow_addons as|\b(keras|tf)\.__version__|NUMBER\b")
         users = [
             path.name
             for folder in ("flags", "la_tf", "models")

@@ -13,8 +13,9 @@ from tests import helper
 VIEWS = 2
 
 
-def _classifier():
-    return keras.Sequential(
+def _model(classifier=None, **options):
+    """A model that runs eagerly, which spares the test the tracing."""
+    classifier = classifier or keras.Sequential(
         [
             keras.Input([8, 8, 1]),
             keras.layers.Flatten(),
@@ -22,18 +23,28 @@ def _classifier():
             keras.layers.Dense(10, kernel_initializer=keras.initializers.HeNormal(1)),
         ]
     )
-
-
-def _model(**options):
-    model = la_tf.LatentAugment(_classifier(), **options)
-    model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
+    model = la_tf.LatentAugment(classifier, **options)
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), run_eagerly=True)
     return model
 
 
-def _views(count=32):
-    images, labels = helper.digits(count)
-    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(16)
-    return la_tf.make_views(dataset, num_classes=10, num_views=VIEWS)
+def _views(images, labels, classes=10):
+    """Training batches of the images and their negatives, under made-up policies."""
+    views = np.stack([images, 255 - images], 1).astype(np.float32)
+    labels = np.eye(classes, dtype=np.float32)[labels]
+    policies = np.arange(len(images) * VIEWS, dtype=np.int32).reshape([-1, VIEWS])
+    parts = views, np.repeat(labels[:, None], VIEWS, 1), policies % 256
+    return tf.data.Dataset.from_tensor_slices(parts).batch(16)
+
+
+def _digits():
+    return _views(*helper.digits(32))
+
+
+def _optimizer_variables(model):
+    variables = model.optimizer.variables
+    # Of Keras 2's optimizers it is a method.
+    return variables() if callable(variables) else variables
 
 
 class SavingTest(tf.test.TestCase, parameterized.TestCase):
@@ -43,7 +54,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         {"prior": "fixed", "ubs_select": 1, "on_nonfinite": "skip"},
     )
     def test_a_loaded_model_trains_on_as_the_saved_one(self, **options):
-        model, views = _model(weight_decay=1e-3, seed=5, **options), _views()
+        model, views = _model(weight_decay=1e-3, seed=5, **options), _digits()
         model.fit(views, verbose=0)
         path = os.path.join(self.create_tempdir().full_path, "model.keras")
         model.save(path)
@@ -55,13 +66,13 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         for variables in (
             lambda each: each.classifier.get_weights(),
             lambda each: [variable.numpy() for variable in each.prior.variables],
-            lambda each: [np.asarray(value) for value in each.optimizer.variables],
+            lambda each: [value.numpy() for value in _optimizer_variables(each)],
         ):
             self.assertAllClose(variables(loaded), variables(model), rtol=0, atol=1e-7)
 
     def test_weights_alone(self):
         model, other = _model(), _model()
-        model.fit(_views(), verbose=0)
+        model.fit(_digits(), verbose=0)
         path = os.path.join(self.create_tempdir().full_path, "model.weights.h5")
         model.save_weights(path)
         other.load_weights(path)
@@ -77,7 +88,7 @@ class CallbacksTest(tf.test.TestCase):
         images, labels = helper.digits(32)
         model = _model()
         history = model.fit(
-            _views(),
+            _digits(),
             epochs=5,
             verbose=2,
             validation_data=(images, labels),
@@ -105,12 +116,9 @@ class CallbacksTest(tf.test.TestCase):
         backbone = keras.applications.MobileNet(
             (32, 32, 3), alpha=0.25, weights=None, classes=3, classifier_activation=None
         )
-        model = la_tf.LatentAugment(backbone)
-        model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
-        images = helper.small_images(4).astype(np.uint8)
-        dataset = tf.data.Dataset.from_tensors((images, np.arange(4) % 3))
+        model, images = _model(backbone), helper.small_images(4)
         before = backbone.get_weights()
-        model.fit(la_tf.make_views(dataset, 3, num_views=VIEWS), verbose=0)
+        model.fit(_views(images, np.arange(4) % 3, classes=3), verbose=0)
         self.assertNotAllClose(before[0], backbone.get_weights()[0], atol=0)
         self.assertAllEqual(model.predict(images, verbose=0).shape, [4, 3])
 

@@ -28,6 +28,8 @@ EVERYWHERE = [
 OLDER = 'python_version < "3.12"'
 KERAS_2 = [
     "numpy>=1.23,<2",
+    # TensorBoard 2.15 imports pkg_resources, which later ones no longer have.
+    "setuptools<81",
     "tensorboard>=2.15,<2.16",
     "tensorflow==2.15.1",
     "tensorflow-addons==0.23.0",

@@ -16,6 +16,7 @@ from la_tf.step.moving_averages import MovingAverages
 E_STEPS = config.options("e_step")
 
 
+@keras.utils.register_keras_serializable("la_tf")
 class LatentAugment(keras_generation.Model):
     """Trains a classifier by the E-step and M-step of the paper's eq. 2 to 5.
 
@@ -107,6 +108,64 @@ class LatentAugment(keras_generation.Model):
             self._weight_entropy,
             self._top_5_accuracy,
         ]
+
+    def get_config(self):
+        """Return what `keras.models.load_model` makes the model from.
+
+        `augment` is not part of it: give it to the loaded model's constructor anew.
+        """
+        return {
+            "classifier": keras.utils.serialize_keras_object(self.classifier),
+            "num_policies": self.prior.num_policies,
+            "sigma": self._sigma,
+            "weight_decay": self._weight_decay,
+            "prior": self.prior.kind,
+            "prior_window": self.prior.window_steps,
+            "ubs_select": self._ubs_select,
+            "e_step": "separate" if self._separate else "shared",
+            "view_chunk": self._view_chunk,
+            "backward_views": self._backward_views,
+            "clip_norm": self._clip_norm,
+            "seed": self._seed,
+            "on_nonfinite": self.health.action,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Return the model of a configuration, untrained."""
+        classifier = keras.utils.deserialize_keras_object(
+            config["classifier"], custom_objects=custom_objects
+        )
+        return cls(**{**config, "classifier": classifier})
+
+    def get_compile_config(self):
+        """Return the arguments of `compile`, for `keras.models.load_model`."""
+        return {
+            "optimizer": keras.utils.serialize_keras_object(self.optimizer),
+            "jit_compile": self.jit_compile,
+            "run_eagerly": self.run_eagerly,
+        }
+
+    def compile_from_config(self, config):
+        """Compile as `get_compile_config` says, the optimizer ready for its state."""
+        optimizer = keras.utils.deserialize_keras_object(config["optimizer"])
+        self.compile(**{**config, "optimizer": optimizer})
+        if self.built:
+            keras_generation.build(self.optimizer, self.trainable_variables)
+
+    def save_own_variables(self, store):
+        """Put the prior, its window and the failures, if any, into a Keras file."""
+        for name, variable in self._own_variables().items():
+            store[name] = variable.read_value().numpy()
+
+    def load_own_variables(self, store):
+        """Take what `save_own_variables` put into a Keras file."""
+        for name, variable in self._own_variables().items():
+            variable.assign(store[name])
+
+    def _own_variables(self):
+        variables = (*self.prior.variables, *self.health.variables)
+        return {variable.name.split(":")[0]: variable for variable in variables}
 
     def call(self, inputs, training=None):
         """Return the classifier's logits."""

@@ -12,6 +12,7 @@ import time
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf import keras_generation
 from la_tf.errors import UserError
 from la_tf.run import store, strategies
 
@@ -55,6 +56,7 @@ class Checkpointer(keras.callbacks.Callback):
                 step=self._step,
                 epoch_seconds=self._epoch_seconds,
                 history=recorder.history,
+                **keras_generation.not_in_checkpoints(model),
             ),
             folder.checkpoints,
             plan.worker,

@@ -25,7 +25,7 @@ import numpy as np
 from la_tf import files
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.run import cluster, config_check, lock
+from la_tf.run import cluster, config_check, lock, provenance
 
 # What a resumed run may be told anew; all else must be as it was.
 MAY_CHANGE = frozenset(
@@ -266,6 +266,7 @@ def resumed(chosen):
         )
     folder = RunFolder(chosen["run_dir"])
     stored = folder.config()
+    provenance.check_keras(folder)
     for name, value in chosen.items():
         kept = getattr(stored, name)
         if name not in MAY_CHANGE and value != kept:

@@ -8,6 +8,7 @@ import shlex
 import sys
 
 import la_tf
+from la_tf.errors import UserError
 from la_tf.run import data_check
 
 _PACKAGES = ("tensorflow", "keras", "keras-cv", "tensorflow-datasets", "numpy")
@@ -91,6 +92,21 @@ def machine_note(record):
         f"another type of machine than the run began on ({changes}): "
         "results may differ in the last bits from those of an unbroken run"
     )
+
+
+def check_keras(folder):
+    """Raise a `UserError` for a run of the other generation of Keras.
+
+    Keras 2 and 3 lay out a network's variables differently in a checkpoint.
+    """
+    there = folder.record().get("versions", {}).get("keras", "unknown")
+    here = versions()["keras"]
+    if "unknown" not in (there, here) and there.split(".")[0] != here.split(".")[0]:
+        raise UserError(
+            f"the run in {folder.path} was trained on Keras {there}, whose checkpoints "
+            f"Keras {here} does not read; use it where it was trained, or export it "
+            "there: a SavedModel serves both."
+        )
 
 
 def command(config):

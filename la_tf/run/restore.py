@@ -10,7 +10,7 @@ from tensorflow import keras
 
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.run import build, checkpoints, store
+from la_tf.run import build, checkpoints, provenance, store
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,6 +51,7 @@ def load(folder, checkpoint="last"):
         UserError: the folder holds no run, or the checkpoint cannot be used.
     """
     config, record = folder.config(), folder.record()
+    provenance.check_keras(folder)
     path = _find(folder, checkpoint)
     with _precision(config):
         classifier = _build(config, folder.data())

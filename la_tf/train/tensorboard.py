@@ -64,8 +64,9 @@ class TensorBoard(keras.callbacks.Callback):
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_SCALARS == 0:
             step = int(self.model.optimizer.iterations)
+            loss = self.model.get_metrics_result()["loss"]
             with self._writer.as_default(step):
-                tf.summary.scalar("steps/loss_so_far_in_epoch", logs["loss"])
+                tf.summary.scalar("steps/loss_so_far_in_epoch", loss)
 
     def on_epoch_end(self, epoch, logs=None):
         row = self._history.last_row

@@ -3,6 +3,7 @@
 import functools
 import os
 import tempfile
+import unittest
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
+from la_tf import keras_generation
 from models import noise
 from tests import helper
 
@@ -169,10 +171,10 @@ class NetworksTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLen(blocks, sum(counts))
         for stage, ((side, channels), count) in enumerate(zip(shapes, counts), start=1):
             last = network.get_layer(f"stage{stage}_block{count}")
-            self.assertEqual(last.output_shape, (None, side, side, channels))
-            self.assertEqual(
-                last.compute_output_shape(last.input_shape), last.output_shape
-            )
+            shape = (None, side, side, channels)
+            self.assertEqual(tuple(last.output.shape), shape)
+            computed = last.compute_output_shape(tuple(last.input.shape))
+            self.assertEqual(tuple(computed), shape)
 
     @parameterized.parameters(*STEPPED)
     def test_one_step(self, name):
@@ -234,6 +236,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         served = loaded.serve(images.astype(np.float32))
         self.assertAllClose(served, logits, rtol=0, atol=1e-5)
 
+    @unittest.skipIf(keras_generation.NUMBER == 3, "Keras 3 writes no such folders")
     def test_keras_saved_model_with_noise_and_recomputation(self):
         model, images, logits = self._moved("pyramidnet_11_6", remat=True)
         model.save(self.folder, save_format="tf")

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
+from la_tf import keras_generation
 from models import noise, pyramidnet, shake_layers, shake_shake
 from tests import helper
 
@@ -333,7 +334,8 @@ class ReplicasTest(tf.test.TestCase, parameterized.TestCase):
         with strategy.scope():
             model = _one_block(name, (16, 16, 3), 5, remat=remat)
         for weight in model.weights:
-            first, second = strategy.experimental_local_results(weight)
+            variable = keras_generation.tensorflow_variable(weight)
+            first, second = strategy.experimental_local_results(variable)
             self.assertAllEqual(first, second)
         model.set_weights(alone.get_weights())
         images = tf.constant(helper.small_images(4, 16))

@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from tensorflow import keras
 
+from la_tf import keras_generation
 from la_tf.model import LatentAugment
 from la_tf.step.health import NonFiniteError
 from tests import helper
@@ -94,7 +95,10 @@ def _train(
         # Each replica by itself, as it evaluates.
         results["averages"] = [
             [copy.numpy() for copy in strategy.experimental_local_results(variable)]
-            for variable in model.classifier.non_trainable_variables
+            for variable in map(
+                keras_generation.tensorflow_variable,
+                model.classifier.non_trainable_variables,
+            )
         ]
     return results
 

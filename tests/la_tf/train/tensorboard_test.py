@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import tempfile
+from unittest import mock
 
 import numpy as np
 import tensorflow as tf
@@ -72,7 +73,9 @@ class RunTest(tf.test.TestCase):
         super().setUpClass()
         directory = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, directory)
-        run = train(directory, profile=True, sigma=0.5)
+        # Three steps an epoch: the loss so far is told at the end of each.
+        with mock.patch.object(tensorboard, "_STEPS_BETWEEN_SCALARS", 3):
+            run = train(directory, profile=True, sigma=0.5)
         cls.folder, cls.model, cls.source, cls.maker = run
         cls.written = events(cls.folder)
 
@@ -82,6 +85,11 @@ class RunTest(tf.test.TestCase):
         for column, name in tensorboard.SCALARS.items():
             expected = {row["epoch"]: np.float32(row[column]) for row in rows}
             self.assertEqual(self.written[name], expected)
+
+    def test_the_loss_is_told_within_an_epoch(self):
+        told = self.written["steps/loss_so_far_in_epoch"]
+        losses = [row["loss"] for row in self.folder.rows()]
+        self.assertAllClose(told, dict(zip((3, 6), losses)))
 
     def test_every_epoch_has_its_pictures(self):
         for name in ("prior", "views"):

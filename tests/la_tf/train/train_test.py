@@ -16,10 +16,10 @@ from absl.testing import parameterized
 from tensorflow import keras
 from tensorflow.python.framework import config as tensorflow_config
 
-from la_tf import methods
+from la_tf import keras_generation, methods
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.run import build, checkpoints, provenance
+from la_tf.run import build, checkpoints, provenance, restore
 from la_tf.run import folder as run_folder
 from la_tf.step.health import NonFiniteError
 from la_tf.train import __main__ as train_command
@@ -161,10 +161,14 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     def test_the_losses_are_those_they_were(self):
         # Recorded; means over five steps each. Other processors, numbers of cores and
         # kernels round otherwise, which grows from step to step: they were up to 1e-4
-        # apart in the first epoch, 1e-3 in the second and 6e-3 in the third.
+        # apart in the first epoch, 1e-3 in the second and 6e-3 in the third. Keras 3
+        # makes the weights of a block in another order, and so draws others.
+        first, second = {2: (2.36091, 2.35449), 3: (2.36352, 2.35789)}[
+            keras_generation.NUMBER
+        ]
         losses = [row["loss"] for row in run_folder.RunFolder(self.whole).rows()]
-        self.assertAllClose(losses[0], 2.34996, rtol=1e-3)
-        self.assertAllClose(losses[1], 2.40930, rtol=5e-3)
+        self.assertAllClose(losses[0], first, rtol=1e-3)
+        self.assertAllClose(losses[1], second, rtol=5e-3)
 
     def test_a_run_goes_on_as_if_nothing_had_happened(self):
         run_dir = self.folder()
@@ -262,6 +266,16 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
         run_dir = self.create_tempdir().full_path
         with self.assertRaisesRegex(UserError, "holds no run"):
             resume(configuration(run_dir))
+
+    def test_a_run_of_another_generation_of_keras(self):
+        folder = run_folder.RunFolder(self.create_tempdir().full_path)
+        config = configuration(folder.path)
+        versions = {"keras": "1.2.2"}
+        folder.write_record({"config": config.values(), "versions": versions})
+        with self.assertRaisesRegex(UserError, "trained on Keras 1.2.2.*export"):
+            resume(config)
+        with self.assertRaisesRegex(UserError, "trained on Keras 1.2.2.*export"):
+            restore.load(folder)
 
     def test_a_batch_larger_than_the_set_writes_nothing(self):
         run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from la_tf import ops
-from la_tf.ops import compiled, grouped, mixing, operation
+from la_tf.ops import compiled, families, mixing, operation, words
 
 NUM_OPERATIONS = len(ops.OPERATIONS)
 NUM_POLICIES = NUM_OPERATIONS**2
@@ -55,7 +55,7 @@ def check_num_views(num_views):
 
 
 def draw(batch_size, num_views, seed):
-    """Policies int32 [B, K], distinct for each image, and levels int32 [B, K, 2].
+    """Policies int32 [B, K], distinct for each image, and levels int64 [B, K, 2].
 
     Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
     """
@@ -64,7 +64,8 @@ def draw(batch_size, num_views, seed):
     keys = operation.draw_noise([batch_size, NUM_POLICIES], key_seed)[..., 0]
     # The policy's own number in the lowest bits leaves no ties, which devices might
     # break differently.
-    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + tf.range(NUM_POLICIES)
+    numbers = tf.range(NUM_POLICIES, dtype=tf.int64)
+    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + numbers
     policies = tf.math.top_k(keys, num_views).indices
     levels = operation.draw_noise([batch_size, num_views], level_seed)
     return policies, operation.below(levels, operation.NUM_LEVELS)
@@ -86,7 +87,8 @@ class Policies:
             ops.make(name, alpha=mixup_alpha) if name == "MixUp" else ops.make(name)
             for name in self.names
         ]
-        self._program = compiled.Program(self.layers) if on_host else None
+        self._on_host = on_host
+        self._form = (compiled.Program if on_host else families.Families)(self.layers)
 
     def apply(self, views, labels, policies, levels, seed):
         """Views and labels after both operations of each view's policy, in order.
@@ -104,18 +106,20 @@ class Policies:
         stages = self._plan(policies, levels, seed, tf.shape(base))
         for stage in stages:
             mixed = self._mix_labels(mixed, _flat(labels), stage)
-        if self._program is not None:
-            changed = self._program.run(base, stages)
+        if self._on_host:
+            changed = self._form.run(base, stages)
         else:
-            changed = base
-            for stage in stages:
-                changed = grouped.run(self.layers, changed, base, stage)
+            channels = base.shape[-1]
+            changed = self._form.run(words.pack(base), stages, channels)
+            changed = words.unpack(changed, channels)
         return _like(changed, views), _like(mixed, labels)
 
     def _plan(self, policies, levels, seed, shape):
         """The `Stage` of the first and of the second operations."""
+        policies = tf.cast(policies, tf.int64)
         indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
         indices = tf.reshape(tf.stack(indices), [2, -1])
+        levels = tf.cast(levels, tf.int64)
         levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
         seeds = tf.unstack(tf.random.split(seed, 2, alg="philox"))
         stages = []
@@ -126,11 +130,11 @@ class Policies:
             partners = _flat_partners(noise)
             noise = tf.reshape(noise, [-1, operation.NUM_NOISE])
             parameters = self._parameters(index, level, noise, shape)
-            stages.append(grouped.Stage(index, parameters, partners))
+            stages.append(families.Stage(index, parameters, partners))
         return stages
 
     def _parameters(self, index, level, noise, shape):
-        """Each view's parameters, int32 [N, 6], from the layer it goes to."""
+        """Each view's parameters, int64 [N, 6], from the layer it goes to."""
         # Sixteen times too many are made, and still that is the cheapest way: they are
         # few numbers, and grouping them would take more steps than making them.
         choices = [
@@ -158,7 +162,7 @@ def _like(flat, tensor):
 
 
 def _flat_partners(noise):
-    """For each view the place of its partner among all B K views, int32 [B K]."""
-    num_views = tf.shape(noise)[1]
+    """For each view the place of its partner among all B K views, int64 [B K]."""
+    num_views = tf.shape(noise, tf.int64)[1]
     images = mixing.draw_partners(noise)
     return tf.reshape(images * num_views + tf.range(num_views), [-1])

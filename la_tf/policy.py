@@ -77,8 +77,8 @@ class Policies:
     Args:
         transforms: the set of operations, a key of `TRANSFORMS`.
         mixup_alpha: of MixUp's Beta distribution.
-        on_host: True to run as one compiled program for the CPU, which is ten times as
-            fast there; False for plain TensorFlow on any device. Both give the same.
+        on_host: True to run as one compiled program for the CPU, view by view; False
+            for whole batches on an accelerator. Both give the same.
     """
 
     def __init__(self, transforms="latentaugment", mixup_alpha=1.0, on_host=True):
@@ -102,17 +102,23 @@ class Policies:
             policies, levels: from `draw`.
             seed: two whole numbers for signs, places, shares and partners.
         """
-        base, mixed = _flat(views), _flat(labels)
+        if not self._on_host:
+            channels, views = views.shape[-1], words.pack(views)
+            views, labels = self.apply_to_words(
+                views, labels, policies, levels, seed, channels
+            )
+            return words.unpack(views, channels), labels
+        base = _flat(views)
         stages = self._plan(policies, levels, seed, tf.shape(base))
-        for stage in stages:
-            mixed = self._mix_labels(mixed, _flat(labels), stage)
-        if self._on_host:
-            changed = self._form.run(base, stages)
-        else:
-            channels = base.shape[-1]
-            changed = self._form.run(words.pack(base), stages, channels)
-            changed = words.unpack(changed, channels)
-        return _like(changed, views), _like(mixed, labels)
+        changed = self._form.run(base, stages)
+        return _like(changed, views), self._mixed_labels(labels, stages)
+
+    def apply_to_words(self, views, labels, policies, levels, seed, channels):
+        """As `apply`, for views float32 words [B, K, H, W], on an accelerator."""
+        base = _flat(views)
+        stages = self._plan(policies, levels, seed, tf.shape(base))
+        changed = self._form.run(base, stages, channels)
+        return _like(changed, views), self._mixed_labels(labels, stages)
 
     def _plan(self, policies, levels, seed, shape):
         """The `Stage` of the first and of the second operations."""
@@ -142,12 +148,16 @@ class Policies:
         ]
         return tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
 
-    def _mix_labels(self, labels, first, stage):
+    def _mixed_labels(self, labels, stages):
         if self.names[-1] != "MixUp":
             return labels
-        is_mixup = stage.index == NUM_OPERATIONS - 1
-        share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
-        return mixing.mix_labels(labels, tf.gather(first, stage.partners), share)
+        first = mixed = _flat(labels)
+        for stage in stages:
+            is_mixup = stage.index == NUM_OPERATIONS - 1
+            share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
+            partners = tf.gather(first, stage.partners)
+            mixed = mixing.mix_labels(mixed, partners, share)
+        return _like(mixed, labels)
 
 
 def _flat(tensor):

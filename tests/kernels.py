@@ -15,7 +15,17 @@ FEW_BYTES = 4096
 
 # The runtime takes these apart before it places anything.
 _CALLS = frozenset(
-    ["PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", "Placeholder"]
+    {
+        "Case",
+        "If",
+        "PartitionedCall",
+        "Placeholder",
+        "StatefulPartitionedCall",
+        "StatelessCase",
+        "StatelessIf",
+        "StatelessWhile",
+        "While",
+    }
 )
 
 

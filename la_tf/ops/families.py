@@ -111,7 +111,7 @@ class Families:
         """The views after Sharpness, which looks at a pixel's neighbours."""
         for index, layer in self._of_kind(blend.Sharpness):
 
-            def sharpened(places, layer=layer):
+            def sharpened(places, layer=layer, views=views):
                 ends = words.split(tf.gather(views, places), channels)
                 factor = layer.factor(tf.gather(stage.parameters, places))[..., 0]
                 return words.join(_blend(layer.start(ends), ends, factor))

@@ -48,13 +48,14 @@ def affine(images, coefficients):
     )
 
 
-def sample(words, coefficients, fill):
-    """As `affine`, for words [N, H, W], one a pixel, with static height and width.
+def sample(words, coefficients, fill, sources=None):
+    """As `affine`, for words, one a pixel, of static height and width: [N, H, W].
 
     Args:
-        words: float32 [N, H, W].
+        words: float32 [M, H, W].
         coefficients: int64 [N, 6].
         fill: the word for what lies outside.
+        sources: int64 [N], the image of each view; None if there are as many.
     """
     _, height, width = words.shape
     a, b, c, d, e, f = (
@@ -65,8 +66,10 @@ def sample(words, coefficients, fill):
     y = tf.constant(np.arange(height, dtype=np.uint32)[np.newaxis, :, np.newaxis])
     column, row = _whole(a * x + (b * y + c)), _whole(d * x + (e * y + f))
     inside = (column < width) & (row < height)
-    view = tf.range(tf.shape(words, tf.int64)[0])[:, tf.newaxis, tf.newaxis]
-    first = tf.cast(view * (height * width), tf.uint32)
+    if sources is None:
+        sources = tf.range(tf.shape(words, tf.int64)[0])
+    sources = sources[:, tf.newaxis, tf.newaxis]
+    first = tf.cast(sources * (height * width), tf.uint32)
     index = first + tf.where(inside, row * width + column, tf.constant(0, tf.uint32))
     sampled = tf.gather(tf.reshape(words, [-1]), tf.cast(index, tf.int32))
     return tf.where(inside, sampled, tf.constant(fill, tf.float32))

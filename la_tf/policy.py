@@ -129,9 +129,8 @@ class Policies:
         levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
         seeds = tf.unstack(tf.random.split(seed, 2, alg="philox"))
         stages = []
-        for index, level, stage_seed in zip(
-            tf.unstack(indices), tf.unstack(levels), seeds
-        ):
+        for place, stage_seed in enumerate(seeds):
+            index, level = indices[place], levels[place]
             noise = operation.draw_noise(tf.shape(policies), stage_seed)
             partners = _flat_partners(noise)
             noise = tf.reshape(noise, [-1, operation.NUM_NOISE])

@@ -111,10 +111,11 @@ def _draw_box(height, width, seed):
     """A box (top, bottom, left, right) and the share of the area outside it."""
     share_seed, row_seed, column_seed = draws.split(seed, 3)
     # Beta(1, 1) is uniform, and so is 1 - λ.
-    side = tf.sqrt(draws.uniform([], share_seed))
+    # In float64, whose square root is the same on every device.
+    side = tf.sqrt(tf.cast(draws.uniform([], share_seed), tf.float64))
 
     def interval(length, seed):
-        half = tf.cast(side * tf.cast(length, tf.float32), tf.int32) // 2
+        half = tf.cast(side * tf.cast(length, tf.float64), tf.int32) // 2
         centre = draws.below([], seed, length)
         return tf.maximum(centre - half, 0), tf.minimum(centre + half, length)
 

@@ -166,10 +166,11 @@ def _for_some(takes, values, change):
         values: [N, ...].
         change: gives the changed values at some places [M].
     """
-    count = tf.shape(values)[0]
+    count = tf.shape(values, tf.int64)[0]
     size = (count + _PART - 1) // _PART
-    order = tf.math.top_k(tf.cast(takes, tf.float32), count).indices
-    taken = tf.reduce_sum(tf.cast(takes, tf.float32))
+    first = tf.math.top_k(tf.cast(takes, tf.float32), tf.shape(values)[0]).indices
+    order = tf.cast(first, tf.int64)
+    taken = tf.reduce_sum(tf.cast(takes, tf.int64))
 
     def one_part(start, values):
         places = tf.gather(order, tf.minimum(start + tf.range(size), count - 1))
@@ -180,9 +181,8 @@ def _for_some(takes, values, change):
         places = places[:, tf.newaxis]
         return start + size, tf.tensor_scatter_nd_update(values, places, changed)
 
-    _, values = tf.while_loop(
-        lambda start, _: tf.cast(start, tf.float32) < taken, one_part, (0, values)
-    )
+    start = tf.constant(0, tf.int64)
+    _, values = tf.while_loop(lambda start, _: start < taken, one_part, (start, values))
     return values
 
 

@@ -162,7 +162,8 @@ class Policies:
 def _flat(tensor):
     """[B, K, ...] as [B K, ...]."""
     shape = tf.concat([[-1], tf.shape(tensor)[2:]], axis=0)
-    return tf.ensure_shape(tf.reshape(tensor, shape), [None, *tensor.shape[2:]])
+    count = tensor.shape[:2].num_elements()
+    return tf.ensure_shape(tf.reshape(tensor, shape), [count, *tensor.shape[2:]])
 
 
 def _like(flat, tensor):

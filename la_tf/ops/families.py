@@ -23,6 +23,9 @@ from la_tf.ops import blend, geometry, mixing, operation, tone, words
 
 # One operation in sixteen: a twelfth of the batch mostly holds the views that take it.
 _PART = 12
+# Views of so many pixels together go through all stages at once. It is enough to keep
+# an accelerator busy, and bounds the memory for what lies between the stages.
+_PIXELS = 1 << 21
 
 
 class Stage(NamedTuple):
@@ -51,10 +54,22 @@ class Families:
             stages: the `Stage`s, in order; any number of them.
             channels: of the images, 1 or 3.
         """
-        changed = base
+        count, height, width = base.shape
+        at_once = max(1, _PIXELS // (height * width))
+        if count is not None and count <= at_once:
+            return self._all_stages(base, base, stages, channels)
+
+        def changed(places):
+            part = [Stage(*(tf.gather(x, places) for x in stage)) for stage in stages]
+            return self._all_stages(tf.gather(base, places), base, part, channels)
+
+        everyone = tf.ones(tf.shape(base)[:1], tf.bool)
+        return _for_some(everyone, base, changed, at_once)
+
+    def _all_stages(self, views, base, stages, channels):
         for stage in stages:
-            changed = self._one_stage(changed, base, stage, channels)
-        return changed
+            views = self._one_stage(views, base, stage, channels)
+        return views
 
     def _one_stage(self, views, base, stage, channels):
         # A view takes one operation, so that the families may come in any order; what
@@ -155,7 +170,7 @@ def _blend(starts, ends, factor):
     ]
 
 
-def _for_some(takes, values, change):
+def _for_some(takes, values, change, at_once=None):
     """The values [N, ...], those that `takes` [N] says yes to changed.
 
     For changes that are dear, or look at a whole image: only these views go through
@@ -165,9 +180,12 @@ def _for_some(takes, values, change):
         takes: bool [N].
         values: [N, ...].
         change: gives the changed values at some places [M].
+        at_once: M; a twelfth of N for None.
     """
     count = tf.shape(values, tf.int64)[0]
     size = (count + _PART - 1) // _PART
+    if at_once is not None:
+        size = tf.minimum(count, at_once)
     first = tf.math.top_k(tf.cast(takes, tf.float32), tf.shape(values)[0]).indices
     order = tf.cast(first, tf.int64)
     taken = tf.reduce_sum(tf.cast(takes, tf.int64))

@@ -276,11 +276,6 @@ def _check_views(config):
             f"({', '.join(sources.PHOTOGRAPHS)}); for --dataset={config.dataset} use "
             "--preprocessing=crop."
         )
-    if config.jit_compile and config.augment_on == "device":
-        raise UserError(
-            "--jit_compile cannot compile the views of --augment_on=device; leave one "
-            "of them out."
-        )
     service = config.data_service
     if service and not service.startswith("grpc://"):
         raise UserError(f"--data_service={service}: must look like grpc://host:port.")

@@ -95,7 +95,8 @@ def draw_views(weights, count, seed):
     edges = tf.cumsum(weights, axis=1)[:, None, :-1]
     start = tf.random.stateless_uniform([tf.shape(weights)[0], 1], seed, alg="philox")
     points = (start + tf.range(count, dtype=tf.float32)) / count
-    return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int32), -1)
+    # A GPU leaves sums of int32 to the host.
+    return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int64), -1)
 
 
 def without_gradient(forward, parts, weigh, averages):

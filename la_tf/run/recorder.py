@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import isnan, nan
 
 from tensorflow import keras
 
@@ -39,7 +40,7 @@ class Recorder(keras.callbacks.Callback):
         self._started = None
         self._earlier_seconds = 0.0
         self._test_started = None
-        self._test_seconds = 0.0
+        self._test_seconds = 0.0  # of the epoch under way
         self._ended = None
         self._saving_seconds = 0.0
 
@@ -50,8 +51,12 @@ class Recorder(keras.callbacks.Callback):
 
     @property
     def best_row(self):
-        """The row with the highest test accuracy, the first among equals."""
-        return max(self._rows, key=lambda row: row["test_accuracy"])
+        """The row with the highest test accuracy, the first among equals.
+
+        An epoch that was not evaluated has NaN there; None where no epoch was.
+        """
+        evaluated = [row for row in self._rows if not isnan(row["test_accuracy"])]
+        return max(evaluated, key=lambda row: row["test_accuracy"], default=None)
 
     @property
     def seconds(self):
@@ -90,6 +95,7 @@ class Recorder(keras.callbacks.Callback):
         seconds, self._earlier_seconds = self.epoch_seconds, 0.0
         self._started = None
         self._rows.append(self._row(epoch, logs, seconds))
+        self._test_seconds = 0.0
         self._priors.append(self.model.prior.probabilities.numpy())
         self._folder.write_rows(self._rows)
         self._folder.write_policies(self._priors, self._operations)
@@ -99,7 +105,8 @@ class Recorder(keras.callbacks.Callback):
         step = (epoch + 1) * self._plan.steps_per_epoch
         images = self._plan.steps_per_epoch * self._plan.batch_size
         row = {"epoch": epoch + 1, "step": step}
-        row.update({name: float(logs[key]) for name, key in COLUMNS.items()})
+        # The test columns of an epoch that was not evaluated are NaN.
+        row.update({name: float(logs.get(key, nan)) for name, key in COLUMNS.items()})
         # Only a run that skips steps tells how many.
         row["skipped_steps"] = int(logs.get("skipped_steps", 0))
         row["learning_rate"] = float(self._schedule(step - 1))

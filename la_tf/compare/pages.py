@@ -1,0 +1,278 @@
+"""The pages of a study, from its file and its table of results alone."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+
+from la_tf.compare import charts, document, presets, results, statistics
+from la_tf.compare.document import Chart, Heading, Items, Paragraph, Table
+from la_tf.report import summary
+from la_tf.report.gallery import Gallery
+
+_COST_REFERENCE = "randaugment"
+
+
+def write(study, found, directory):
+    """Write the pages of a study; return their paths, Markdown first.
+
+    Args:
+        study: a Study.
+        found: Results by key.
+        directory: where the pages and their pictures go.
+    """
+    by_setting = results.of_study(study, found)
+    parts = [Paragraph(study.about)] if study.about else []
+    for number, (group, settings) in enumerate(study.groups.items(), 1):
+        prefix = f"group{number}_" if len(study.groups) > 1 else ""
+        runs = {
+            setting.name: by_setting[group, setting.name]
+            for setting in settings
+            if by_setting[group, setting.name]
+        }
+        parts.append(Heading(group))
+        if runs:
+            parts += _group(study, settings, runs, prefix)
+        else:
+            parts.append(Paragraph("None of these runs is there yet."))
+    parts += _paper(study)
+    parts += _making(study, by_setting, found)
+    gallery = Gallery(pathlib.Path(directory), flag="compare_dir")
+    return document.write(gallery, study.title, _lead(study, by_setting), parts)
+
+
+def _lead(study, by_setting):
+    done = sum(len(runs) for runs in by_setting.values())
+    wanted = sum(len(setting.seeds) for setting in study.settings)
+    return f"{done} of {wanted} runs. Accuracies are those of the last epoch."
+
+
+def _group(study, settings, runs, prefix):
+    paper = {
+        figure.setting: (figure.accuracy, figure.deviation)
+        for figure in study.paper
+        if f"{figure.dataset} with {figure.model}" == settings[0].group
+    }
+    values = {
+        name: {seed: 100 * result.accuracy for seed, result in found.items()}
+        for name, found in runs.items()
+    }
+    return [
+        Heading("Accuracy", 3),
+        _accuracy_chart(values, paper, prefix),
+        _accuracy_table(values, paper),
+        *_comparisons(study, values, prefix),
+        *_costs(study, runs),
+    ]
+
+
+def _accuracy_chart(values, paper, prefix):
+    rows = [(name, list(found.values())) for name, found in values.items()]
+    told = "; ".join(f"{name} {_mean(found)}" for name, found in values.items())
+    return Chart(
+        f"{prefix}accuracy",
+        charts.accuracies("Test accuracy", rows, paper),
+        f"Test accuracy in percent: {told}.",
+        "Every seed is a dot; bars are one standard deviation of single runs.",
+    )
+
+
+def _accuracy_table(values, paper):
+    head = ["setting", "mean ± sd, %", "runs"]
+    head += ["the paper's, %"] if paper else []
+    rows = []
+    for name, found in values.items():
+        row = [name, _mean(found), str(len(found))]
+        row += [_published(paper.get(name))] if paper else []
+        row.append(", ".join(f"{seed}: {found[seed]:.2f}" for seed in sorted(found)))
+        rows.append(tuple(row))
+    head.append("every seed")
+    return Table("Test accuracy after the last epoch", tuple(head), tuple(rows))
+
+
+def _comparisons(study, values, prefix):
+    parts = []
+    planned = [pair for pair in study.comparisons if set(pair) <= set(values)]
+    if planned:
+        parts += _compared("Planned comparisons", planned, values, f"{prefix}planned")
+    for number, reference in enumerate(study.references, 1):
+        pairs = [(name, reference) for name in values if name != reference]
+        if reference in values and pairs:
+            title = f"Differences from {reference}"
+            parts += _compared(title, pairs, values, f"{prefix}differences{number}")
+    return parts
+
+
+def _compared(title, pairs, values, name):
+    found = [
+        (pair, statistics.paired(values[pair[0]], values[pair[1]])) for pair in pairs
+    ]
+    found = [(pair, difference) for pair, difference in found if difference]
+    if not found:
+        return []
+    drawn = [
+        (_words(pair), difference, _by_pair(values, pair)) for pair, difference in found
+    ]
+    told = "; ".join(f"{_words(pair)} {d.mean:+.2f}" for pair, d in found)
+    table = Table(
+        title,
+        ("difference", "points", "95 % interval", "p (sign flips)", "pairs"),
+        tuple(
+            (
+                _words(pair),
+                f"{difference.mean:+.2f}",
+                _interval(difference),
+                _p_value(difference.p_value),
+                str(difference.count),
+            )
+            for pair, difference in found
+        ),
+    )
+    chart = Chart(
+        name,
+        charts.differences(title, drawn),
+        f"{title}, in points: {told}.",
+        "Runs of the same seed share their training images and are compared with each "
+        "other. Intervals are Student's; p-values are exact, two-sided, and not "
+        "corrected for their number.",
+    )
+    return [Heading(title, 3), chart, table]
+
+
+def _costs(study, runs):
+    names = list(runs)
+    wanted = (_COST_REFERENCE, *study.references, names[0])
+    reference = next(name for name in wanted if name in runs)
+    means = {
+        name: [
+            sum(getattr(result, column) for result in found.values()) / len(found)
+            for column in ("seconds", "views", "updates")
+        ]
+        for name, found in runs.items()
+    }
+    rows = tuple(
+        (
+            name,
+            summary.duration(means[name][0]),
+            f"{means[name][1]:,.0f}",
+            f"{means[name][2]:,.0f}",
+            *(
+                f"{own / other:.2f}"
+                for own, other in zip(means[name], means[reference])
+            ),
+        )
+        for name in names
+    )
+    head = ("setting", "seconds", "views", "updates")
+    relative = tuple(f"{name}, relative" for name in head[1:])
+    return [
+        Heading("Cost", 3),
+        Table(f"Cost of a run; relative to {reference}", head + relative, rows),
+        Paragraph(_seconds_note(runs), is_note=True),
+    ]
+
+
+def _seconds_note(runs):
+    cores = {result.cores for found in runs.values() for result in found.values()}
+    told = "Seconds are of training alone, without evaluation and checkpoints. "
+    if len(cores) == 1 and 0 not in cores:
+        count = cores.pop()
+        return told + f"Every run had {count} core{'s' if count > 1 else ''}."
+    return told + "The runs had different cores: their seconds do not compare."
+
+
+def _paper(study):
+    if not study.paper:
+        return []
+    return [
+        Heading("About the paper's figures"),
+        Paragraph(
+            "Figures marked as the paper's are printed in it (arXiv 2305.02668): of "
+            "LatentAugment means of five runs, of the others quoted from their own "
+            "papers. None was measured here. Six things to know when reading them:"
+        ),
+        Items(presets.CAVEATS),
+    ]
+
+
+def _making(study, by_setting, found):
+    parts = [Heading("How it was made")]
+    parts += [Paragraph(note) for note in study.notes]
+    rows = tuple(
+        (
+            setting.group,
+            setting.name,
+            f"{setting.config.batch_size} × {setting.config.num_views}",
+            str(setting.config.epochs),
+            f"{setting.config.learning_rate:g}",
+            f"{setting.config.weight_decay:g}",
+            _data(by_setting[setting.group, setting.name]),
+            setting.note or "–",
+        )
+        for setting in study.settings
+    )
+    head = ("data and network", "setting", "images × views", "epochs")
+    head += ("learning rate", "weight decay", "train, test images", "protocol")
+    parts.append(Table("Settings", head, rows))
+    parts += _missing(by_setting, study)
+    known = {result.key for runs in by_setting.values() for result in runs.values()}
+    others = len(found.keys() - known)
+    if others:
+        parts.append(
+            Paragraph(
+                f"The table of results has {others} more runs, of settings that the "
+                "study does not have, or no longer has; they are left out here."
+            )
+        )
+    versions = sorted({found[key].versions for key in known})
+    if versions:
+        parts.append(Paragraph(f"Made with {'; '.join(versions)}."))
+    return parts
+
+
+def _missing(by_setting, study):
+    lines = []
+    for setting in study.settings:
+        runs = by_setting[setting.group, setting.name]
+        seeds = [str(seed) for seed in setting.seeds if seed not in runs]
+        if seeds:
+            lines.append(f"{setting.group}: {setting.name}, seed {', '.join(seeds)}")
+    return [Paragraph(f"Not there: {'; '.join(lines)}.")] if lines else []
+
+
+def _data(runs):
+    sizes = {(result.train_images, result.test_images) for result in runs.values()}
+    return "; ".join(f"{train:,}, {test:,}" for train, test in sorted(sizes)) or "–"
+
+
+def _words(pair):
+    return f"{pair[0]} − {pair[1]}"
+
+
+def _by_pair(values, pair):
+    first, second = values[pair[0]], values[pair[1]]
+    return [first[seed] - second[seed] for seed in first if seed in second]
+
+
+def _mean(found):
+    mean, deviation = statistics.mean_and_deviation(list(found.values()))
+    return f"{mean:.2f}" + ("" if math.isnan(deviation) else f" ± {deviation:.2f}")
+
+
+def _published(figure):
+    if figure is None:
+        return "–"
+    accuracy, deviation = figure
+    return f"{accuracy:g}" if deviation is None else f"{accuracy:.2f} ± {deviation:.2f}"
+
+
+def _interval(difference):
+    if math.isnan(difference.low):
+        return "–"
+    return f"{difference.low:+.2f} to {difference.high:+.2f}"
+
+
+def _p_value(value):
+    if math.isnan(value):
+        return "–"
+    return f"{value:.2g}"

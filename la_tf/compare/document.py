@@ -98,7 +98,8 @@ class Chart:
         return f"![{self.alt}]({self.name}.png)\n\n{self.caption}"
 
     def html(self, gallery):
-        return gallery.chart(self.name, self.figure, self.alt, self.caption)
+        chart = gallery.chart(self.name, self.figure, self.alt, self.caption)
+        return markup.tag("div", chart, class_="charts")
 
 
 def write(gallery, title, lead, parts):

@@ -113,14 +113,14 @@ def _compared(title, pairs, values, name):
     drawn = [
         (_words(pair), difference, _by_pair(values, pair)) for pair, difference in found
     ]
-    told = "; ".join(f"{_words(pair)} {d.mean:+.2f}" for pair, d in found)
+    told = "; ".join(f"{_words(pair)} {_signed(d.mean)}" for pair, d in found)
     table = Table(
         title,
         ("difference", "points", "95 % interval", "p (sign flips)", "pairs"),
         tuple(
             (
                 _words(pair),
-                f"{difference.mean:+.2f}",
+                _signed(difference.mean),
                 _interval(difference),
                 _p_value(difference.p_value),
                 str(difference.count),
@@ -132,9 +132,8 @@ def _compared(title, pairs, values, name):
         name,
         charts.differences(title, drawn),
         f"{title}, in points: {told}.",
-        "Runs of the same seed share their training images and are compared with each "
-        "other. Intervals are Student's; p-values are exact, two-sided, and not "
-        "corrected for their number.",
+        "Runs of the same seed are compared with each other. Intervals are Student's; "
+        "p-values are exact, two-sided, and not corrected for their number.",
     )
     return [Heading(title, 3), chart, table]
 
@@ -256,20 +255,29 @@ def _by_pair(values, pair):
 
 def _mean(found):
     mean, deviation = statistics.mean_and_deviation(list(found.values()))
-    return f"{mean:.2f}" + ("" if math.isnan(deviation) else f" ± {deviation:.2f}")
+    return f"{mean:.2f}" + ("" if math.isnan(deviation) else _spread(deviation))
 
 
 def _published(figure):
     if figure is None:
         return "–"
     accuracy, deviation = figure
-    return f"{accuracy:g}" if deviation is None else f"{accuracy:.2f} ± {deviation:.2f}"
+    return f"{accuracy:.2f}" + _spread(deviation) if deviation else f"{accuracy:g}"
+
+
+def _spread(deviation):
+    # No line is broken before it.
+    return f"\u00a0±\u00a0{deviation:.2f}"
+
+
+def _signed(value):
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def _interval(difference):
     if math.isnan(difference.low):
         return "–"
-    return f"{difference.low:+.2f} to {difference.high:+.2f}"
+    return f"{_signed(difference.low)} to {_signed(difference.high)}"
 
 
 def _p_value(value):

@@ -12,6 +12,7 @@ import sys
 
 from la_tf.errors import UserError
 
+_COMMAND = (sys.executable, "-m", "la_tf.compare.worker")
 # Of these TensorFlow can be told only once in a process.
 _OF_A_PROCESS = ("deterministic", "logical_cpus", "strategy")
 
@@ -78,10 +79,7 @@ class Worker:
         self.log_path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.log_path, "a", encoding="utf-8") as log:
             self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "la_tf.compare.worker"),
-                    json.dumps(self.cores),
-                ],
+                [*_COMMAND, json.dumps(self.cores)],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -42,7 +42,7 @@ GROUPS = (
     ("Where", ("compare_dir", "runs_dir", "verbosity")),
 )
 USAGE = """\
-Compares methods over seeds and settings: python -m la_tf.compare --name=value ...
+Compares methods over seeds and settings: python -m la_tf.compare --name=value
 Goes on where it was stopped. Writes results.csv, compare.md and compare.html.
 All flags of la_tf.train that choose data, network and training work as well."""
 

@@ -71,7 +71,7 @@ def _run(study, folder, found, options):
 
 
 def _notes(study):
-    """What the protocol changed, a line for each setting that it changed."""
+    """What methods and protocol changed, a line for each setting that they changed."""
     return [
         f"{setting.name}: {setting.note}" for setting in study.settings if setting.note
     ]

@@ -211,7 +211,7 @@ def _making(study, by_setting, found):
         for setting in study.settings
     )
     head = ("data and network", "setting", "images × views", "epochs")
-    head += ("learning rate", "weight decay", "train, test images", "protocol")
+    head += ("learning rate", "weight decay", "train, test images", "changed")
     parts.append(Table("Settings", head, rows))
     parts += _missing(by_setting, study)
     known = {result.key for runs in by_setting.values() for result in runs.values()}

@@ -65,7 +65,7 @@ class Setting:
         name: what it is called, different for each of a data set and network.
         config: the TrainConfig, but for seed and run folder.
         seeds: one for each run.
-        note: what the protocol changed, or an empty text.
+        note: what the method or the protocol changed, or an empty text.
     """
 
     name: str
@@ -275,11 +275,17 @@ def _drafts(fixed, block, protocol, seeds):
     swept = [value if isinstance(value, list) else [value] for value in fields.values()]
     drafts = {}
     for values in itertools.product(*swept):
-        chosen = _without_fixed_by_method(fixed, dict(zip(fields, values)))
+        chosen = dict(zip(fields, values))
+        constants = _constants({**fixed, **chosen})
+        chosen = {key: chosen[key] for key in chosen if key not in constants}
         name = block.get("name") or _name(chosen, block)
-        merged = {**fixed, **chosen}
-        kept = {key: _from_json(key, value) for key, value in merged.items()}
-        draft = Setting(name, TrainConfig(**{**kept, "verbosity": -1}), seeds)
+        kept = {
+            key: _from_json(key, value)
+            for key, value in {**fixed, **chosen}.items()
+            if key not in constants
+        }
+        config = TrainConfig(**{**kept, "verbosity": -1})
+        draft = Setting(name, config, seeds, _method_note(fixed, constants))
         # A method that fixes what is swept comes once, not for every value.
         drafts.setdefault((draft.group, name), (draft, protocol))
     if block.get("name") and len(list(itertools.product(*swept))) > 1:
@@ -287,13 +293,20 @@ def _drafts(fixed, block, protocol, seeds):
     return list(drafts.values())
 
 
-def _without_fixed_by_method(fixed, chosen):
-    """What a block chooses, but for sweeps over what the method fixes itself."""
-    method = chosen.get("method", fixed.get("method", TrainConfig.method))
-    if method not in methods.NAMES:
-        return chosen
-    constants = methods.get(method).constants
-    return {name: value for name, value in chosen.items() if name not in constants}
+def _constants(chosen):
+    """What the method fixes itself, whatever the study says."""
+    method = chosen.get("method", TrainConfig.method)
+    return methods.get(method).constants if method in methods.NAMES else {}
+
+
+def _method_note(fixed, constants):
+    """A sentence on what the study fixes otherwise than the method."""
+    words = [
+        f"{name}={constants[name]}"
+        for name, value in fixed.items()
+        if name in constants and _from_json(name, value) != constants[name]
+    ]
+    return f"the method means {', '.join(words)}" if words else ""
 
 
 def _name(chosen, block):
@@ -311,7 +324,8 @@ def _name(chosen, block):
 
 def _under_protocol(draft, protocol, most_views):
     config, note = protocols.apply(protocol, draft.config, most_views)
-    return dataclasses.replace(draft, config=config, note=note)
+    notes = [text for text in (draft.note, note) if text]
+    return dataclasses.replace(draft, config=config, note="; ".join(notes))
 
 
 def _from_json(name, value):

@@ -44,6 +44,18 @@ class GridTest(parameterized.TestCase):
             names(made), ["latent, sigma=0.5", "latent, sigma=1", "equal", "ubs"]
         )
 
+    def test_what_the_method_fixes_wins_over_the_study_and_is_told(self):
+        made = study.make(
+            {
+                "fixed": {**SMALL, "num_views": 4, "final": "cutout"},
+                "settings": [{"method": ["latent", "baseline"]}],
+            }
+        )
+        latent, baseline = made.settings
+        self.assertEqual((latent.config.num_views, latent.note), (4, ""))
+        self.assertEqual(baseline.config.final, "none")
+        self.assertEqual(baseline.note, "the method means num_views=1, final=none")
+
     def test_a_block_has_its_own_seeds_and_protocol(self):
         made = make(
             {"method": "equal", "seeds": 4},

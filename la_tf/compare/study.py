@@ -278,7 +278,8 @@ def _drafts(fixed, block, protocol, seeds):
         chosen = dict(zip(fields, values))
         constants = _constants({**fixed, **chosen})
         chosen = {key: chosen[key] for key in chosen if key not in constants}
-        name = block.get("name") or _name(chosen, block)
+        method = chosen.get("method", fixed.get("method", TrainConfig.method))
+        name = block.get("name") or _name(method, chosen, block)
         kept = {
             key: _from_json(key, value)
             for key, value in {**fixed, **chosen}.items()
@@ -309,9 +310,8 @@ def _method_note(fixed, constants):
     return f"the method means {', '.join(words)}" if words else ""
 
 
-def _name(chosen, block):
+def _name(method, chosen, block):
     """The method and what the block chose besides data set and network."""
-    method = chosen.get("method", TrainConfig.method)
     words = [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in chosen.items()

@@ -29,7 +29,7 @@ def accuracies(title, rows, paper):
                 mean,
                 place + 0.18,
                 xerr=None if np.isnan(deviation) else deviation,
-                **_bar(_OURS, "o", "ours: mean ± standard deviation", place),
+                **_bar(_OURS, "o", "ours: mean ± standard deviation"),
             )
             if name in paper:
                 accuracy, deviation = paper[name]
@@ -37,7 +37,7 @@ def accuracies(title, rows, paper):
                     accuracy,
                     place - 0.22,
                     xerr=deviation,
-                    **_bar(_PAPER, "D", "the paper's", _LABELLED),
+                    **_bar(_PAPER, "D", "the paper's"),
                 )
         axes.set_xlabel("test accuracy after the last epoch, %")
         _legend(figure, axes)
@@ -61,21 +61,18 @@ def differences(title, rows):
                 difference.mean,
                 place + 0.18,
                 xerr=None if np.isnan(half) else half,
-                **_bar(_OURS, "o", "mean and 95 % interval", place),
+                **_bar(_OURS, "o", "mean and 95 % interval"),
             )
         axes.set_xlabel("points of test accuracy, paired by seed")
         _legend(figure, axes)
     return figure
 
 
-# Where a row is not the first, its marks need no label of their own.
-_LABELLED = 0
-
-
 def _rows(title, names):
     figure = drawing.new_figure(_WIDTH, 1.4 + 0.42 * len(names))
+    # Of the figure, not of the axes, which long names leave little room.
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     axes = figure.add_subplot()
-    axes.set_title(title, loc="left")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
@@ -93,23 +90,23 @@ def _dots(axes, place, values):
         marker=".",
         markersize=6,
         alpha=0.7,
-        label="a seed" if place == _LABELLED else None,
+        label="a seed",
     )
 
 
-def _bar(colour, marker, label, place):
+def _bar(colour, marker, label):
     return {
         "color": colour,
         "marker": marker,
         "markersize": 5,
         "capsize": 3,
         "linewidth": 1.4,
-        "label": label if place == _LABELLED else None,
+        "label": label,
     }
 
 
 def _legend(figure, axes):
     handles, labels = axes.get_legend_handles_labels()
-    # The paper's mark may stand in several rows; it is explained once.
+    # A mark stands in several rows; it is explained once.
     once = dict(zip(labels, handles))
     figure.legend(once.values(), once.keys(), loc="outside lower left", ncols=3)

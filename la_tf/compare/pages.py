@@ -48,11 +48,13 @@ def _lead(study, by_setting):
 
 
 def _group(study, settings, runs, prefix):
-    paper = {
-        figure.setting: (figure.accuracy, figure.deviation)
+    figures = [
+        figure
         for figure in study.paper
         if f"{figure.dataset} with {figure.model}" == settings[0].group
-    }
+    ]
+    paper = {figure.setting: (figure.accuracy, figure.deviation) for figure in figures}
+    costs = {figure.setting: figure.cost for figure in figures if figure.cost}
     values = {
         name: {seed: 100 * result.accuracy for seed, result in found.items()}
         for name, found in runs.items()
@@ -62,7 +64,7 @@ def _group(study, settings, runs, prefix):
         _accuracy_chart(values, paper, prefix),
         _accuracy_table(values, paper),
         *_comparisons(study, values, prefix),
-        *_costs(study, runs),
+        *_costs(study, runs, costs),
     ]
 
 
@@ -94,43 +96,47 @@ def _comparisons(study, values, prefix):
     parts = []
     planned = [pair for pair in study.comparisons if set(pair) <= set(values)]
     if planned:
-        parts += _compared("Planned comparisons", planned, values, f"{prefix}planned")
+        named = {pair: f"{pair[0]} − {pair[1]}" for pair in planned}
+        parts += _compared("Planned comparisons", named, values, f"{prefix}planned")
     for number, reference in enumerate(study.references, 1):
-        pairs = [(name, reference) for name in values if name != reference]
-        if reference in values and pairs:
+        named = {(name, reference): name for name in values if name != reference}
+        if reference in values and named:
             title = f"Differences from {reference}"
-            parts += _compared(title, pairs, values, f"{prefix}differences{number}")
+            parts += _compared(title, named, values, f"{prefix}differences{number}")
     return parts
 
 
-def _compared(title, pairs, values, name):
-    found = [
-        (pair, statistics.paired(values[pair[0]], values[pair[1]])) for pair in pairs
+def _compared(title, named, values, name):
+    """A chart and a table of the pairs, each with what it is called in them."""
+    rows = [
+        (
+            words,
+            statistics.paired(values[first], values[second]),
+            _by_pair(values[first], values[second]),
+        )
+        for (first, second), words in named.items()
     ]
-    found = [(pair, difference) for pair, difference in found if difference]
-    if not found:
+    rows = [row for row in rows if row[1] is not None]
+    if not rows:
         return []
-    drawn = [
-        (_words(pair), difference, _by_pair(values, pair)) for pair, difference in found
-    ]
-    told = "; ".join(f"{_words(pair)} {_signed(d.mean)}" for pair, d in found)
+    told = "; ".join(f"{words} {_signed(found.mean)}" for words, found, _ in rows)
     table = Table(
         title,
         ("difference", "points", "95 % interval", "p (sign flips)", "pairs"),
         tuple(
             (
-                _words(pair),
-                _signed(difference.mean),
-                _interval(difference),
-                _p_value(difference.p_value),
-                str(difference.count),
+                words,
+                _signed(found.mean),
+                _interval(found),
+                _p_value(found.p_value),
+                str(found.count),
             )
-            for pair, difference in found
+            for words, found, _ in rows
         ),
     )
     chart = Chart(
         name,
-        charts.differences(title, drawn),
+        charts.differences(title, rows),
         f"{title}, in points: {told}.",
         "Runs of the same seed are compared with each other. Intervals are Student's; "
         "p-values are exact, two-sided, and not corrected for their number.",
@@ -138,7 +144,7 @@ def _compared(title, pairs, values, name):
     return [Heading(title, 3), chart, table]
 
 
-def _costs(study, runs):
+def _costs(study, runs, published):
     names = list(runs)
     wanted = (_COST_REFERENCE, *study.references, names[0])
     reference = next(name for name in wanted if name in runs)
@@ -149,7 +155,7 @@ def _costs(study, runs):
         ]
         for name, found in runs.items()
     }
-    rows = tuple(
+    rows = [
         (
             name,
             summary.duration(means[name][0]),
@@ -161,12 +167,15 @@ def _costs(study, runs):
             ),
         )
         for name in names
-    )
+    ]
     head = ("setting", "seconds", "views", "updates")
-    relative = tuple(f"{name}, relative" for name in head[1:])
+    head += tuple(f"{name}, relative" for name in head[1:])
+    if published:
+        head += ("the paper's GPU hours, relative to randaugment",)
+        rows = [(*row, f"{published.get(row[0], '–')}") for row in rows]
     return [
         Heading("Cost", 3),
-        Table(f"Cost of a run; relative to {reference}", head + relative, rows),
+        Table(f"Cost of a run; relative to {reference}", head, tuple(rows)),
         Paragraph(_seconds_note(runs), is_note=True),
     ]
 
@@ -244,12 +253,7 @@ def _data(runs):
     return "; ".join(f"{train:,}, {test:,}" for train, test in sorted(sizes)) or "–"
 
 
-def _words(pair):
-    return f"{pair[0]} − {pair[1]}"
-
-
-def _by_pair(values, pair):
-    first, second = values[pair[0]], values[pair[1]]
+def _by_pair(first, second):
     return [first[seed] - second[seed] for seed in first if seed in second]
 
 

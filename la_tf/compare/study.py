@@ -92,13 +92,21 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class PaperFigure:
-    """A test accuracy in percent that the paper reports; never a result of ours."""
+    """What the paper reports; never a result of ours.
+
+    Attributes:
+        dataset, model, setting: of what.
+        accuracy: on the test images, in percent.
+        deviation: of single runs, or None.
+        cost: hours of training relative to RandAugment's, or None.
+    """
 
     dataset: str
     model: str
     setting: str
     accuracy: float
     deviation: float | None = None
+    cost: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,6 +257,12 @@ def _check_plan(plan):
     for pair in plan.get("comparisons", ()):
         if not isinstance(pair, list) or len(pair) != 2:
             raise UserError(f"a comparison is two names, not {pair!r}.")
+    for row in plan.get("paper", ()):
+        if not isinstance(row, list) or not 4 <= len(row) <= 6:
+            raise UserError(
+                "a row of 'paper' has data set, network, setting and accuracy, and may "
+                f"have deviation and cost; not {row!r}."
+            )
 
 
 def _seeds(seeds):

@@ -90,6 +90,7 @@ class GridTest(parameterized.TestCase):
         ({"settings": [{"method": "latent"}, {"method": "latent"}]}, "a 'name'"),
         ({"settings": [{"method": ["latent", "equal"], "name": "a"}]}, "sweeps"),
         ({"settings": [{"method": "latent", "protocol": "x"}]}, "protocol 'x'"),
+        ({"settings": [{"method": "latent"}], "paper": [["a"]]}, "a row of 'paper'"),
         ([], "JSON object"),
     )
     def test_a_wrong_plan_is_refused_in_one_sentence(self, plan, words):

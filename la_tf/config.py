@@ -146,6 +146,13 @@ class TrainConfig:
         return cls(origins=origins or {}, **values)
 
     @property
+    def evaluated_epochs(self):
+        """The epochs, from 1, after which the network is evaluated; always the last."""
+        every = self.evaluate_every
+        between = range(every, self.epochs, every) if every else ()
+        return [*between, self.epochs]
+
+    @property
     def hardest_views(self):
         """The number of hardest views that the loss is made of, or None for eq. 3."""
         return self.ubs_select if self.method == "ubs" else None

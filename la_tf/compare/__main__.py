@@ -66,8 +66,7 @@ def _run(study, folder, found, options):
     Gallery(folder, "compare_dir").write(
         "study.json", (json.dumps(study.plan, indent=2) + "\n").encode()
     )
-    cores = len(team[0].cores)
-    return runner.run(tasks, team, options.runs_dir, cores, keep, say)
+    return runner.run(tasks, team, options.runs_dir, keep, say)
 
 
 def _notes(study):

@@ -95,14 +95,13 @@ def pending(study, found):
     return [unique[key] for key in wanted]
 
 
-def run(tasks, workers, runs_dir, cores, on_result, say):
+def run(tasks, workers, runs_dir, on_result, say):
     """Train the tasks' runs; return those that failed, with their errors.
 
     Args:
         tasks: from `pending`.
         workers: from `workers.make`; they are closed at the end.
         runs_dir: where the run folders go.
-        cores: that each worker has, for the record.
         on_result: called with each new Result.
         say: called with a line after each run.
 
@@ -121,7 +120,7 @@ def run(tasks, workers, runs_dir, cores, on_result, say):
     clock, failed, open_tasks = Clock(len(workers)), [], list(tasks)
     try:
         while open_tasks:
-            task, answer, seconds = answers.get()
+            task, answer, cores, seconds = answers.get()
             open_tasks.remove(task)
             place = f"[{len(tasks) - len(open_tasks)}/{len(tasks)}] {task.name}"
             result = _result(task, answer, runs_dir, cores)
@@ -156,7 +155,8 @@ def _serve(worker, left, answers, runs_dir):
         answer = worker.ask(task.setting.run(task.seed, runs_dir))
         if "error" in answer:
             answer["error"] += f" (see {worker.log_path})"
-        answers.put((task, answer, time.monotonic() - start))
+        seconds = time.monotonic() - start
+        answers.put((task, answer, len(worker.cores), seconds))
 
 
 def _result(task, answer, runs_dir, cores):

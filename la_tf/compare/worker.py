@@ -43,7 +43,9 @@ def train(config):
 
     folder = run_folder.RunFolder(config.run_dir)
     if folder.config_path.exists():
-        folder, config = run_folder.resumed({"run_dir": config.run_dir})
+        # The data may have moved since.
+        moved = {"data_dir": config.data_dir} if config.data_dir else {}
+        folder, config = run_folder.resumed({"run_dir": config.run_dir, **moved})
     try:
         loop.train_and_evaluate(config, folder)
     except checkpoints.RunStopped:

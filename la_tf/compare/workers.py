@@ -55,8 +55,9 @@ class Worker:
 
     def stop(self):
         """Ask the process to save its run and end."""
-        if self._process is not None:
-            self._process.terminate()
+        process = self._process
+        if process is not None:
+            process.terminate()
 
     def close(self):
         """End the process, once it has answered."""

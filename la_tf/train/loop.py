@@ -151,16 +151,10 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         epochs=last_epoch,
         steps_per_epoch=steps,
         validation_data=batches.evaluation(source.test, plan.batch_size, side),
-        validation_freq=_evaluated_epochs(config.evaluate_every, plan.epochs),
+        validation_freq=config.evaluated_epochs,
         callbacks=callbacks,
         verbose=0,
     )
-
-
-def _evaluated_epochs(every, epochs):
-    """The numbers of the epochs after which the network is evaluated, from 1."""
-    between = range(every, epochs, every) if every else ()
-    return [*between, epochs]
 
 
 def _display(config, plan, history, first_step, chief):

@@ -46,6 +46,7 @@ def finish(config, accuracy):
 class FakeWorker:
     """Finishes runs at once; the method "ubs" fails."""
 
+    cores = (0, 1, 2, 3)
     log_path = "worker-0.log"
 
     def __init__(self):
@@ -79,7 +80,6 @@ class RunTest(absltest.TestCase):
             runner.pending(self.study, {}),
             team,
             self.runs_dir,
-            cores=4,
             on_result=lambda result: found.setdefault(result.key, result),
             say=lines.append,
         )

@@ -10,6 +10,7 @@ from la_tf.compare import statistics
 _WIDTH = 6.4
 _PAPER = drawing.SERIES[1]
 _OURS = drawing.SERIES[0]
+_LINES = tuple(colour for colour in drawing.SERIES if colour != _PAPER)
 
 
 def accuracies(title, rows, paper):
@@ -42,6 +43,48 @@ def accuracies(title, rows, paper):
         axes.set_xlabel("test accuracy after the last epoch, %")
         _legend(figure, axes)
     return figure
+
+
+def sweep(title, field, lines, paper):
+    """Return a figure of accuracies over a field's values, evenly spaced.
+
+    Args:
+        title: above the figure.
+        field: its name.
+        lines: for each line its name and the accuracies in percent by value.
+        paper: the paper's `(accuracy, deviation)` by line and value.
+    """
+    values = sorted({value for line in lines.values() for value in line})
+    with drawing.style():
+        figure = drawing.new_figure(_WIDTH, 3.4)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        axes = figure.add_subplot()
+        axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+        axes.set_xlabel(field)
+        axes.set_ylabel("test accuracy, %")
+        axes.grid(axis="y")
+        for number, (name, line) in enumerate(lines.items()):
+            colour = _LINES[number % len(_LINES)]
+            _curve(axes, values, name, line, colour, shift=0.06 * number)
+        for (_, value), (accuracy, deviation) in paper.items():
+            axes.errorbar(
+                values.index(value) - 0.12,
+                accuracy,
+                yerr=deviation,
+                **_bar(_PAPER, "D", "the paper's"),
+            )
+        _legend(figure, axes)
+    return figure
+
+
+def _curve(axes, values, name, line, colour, shift):
+    places = [values.index(value) + shift for value in sorted(line)]
+    found = [statistics.mean_and_deviation(line[value]) for value in sorted(line)]
+    means, deviations = zip(*found)
+    axes.errorbar(places, means, yerr=deviations, **_bar(colour, "o", name))
+    for place, value in zip(places, sorted(line)):
+        seeds = line[value]
+        axes.plot([place + 0.05] * len(seeds), seeds, ".", color=colour, alpha=0.5)
 
 
 def differences(title, rows):

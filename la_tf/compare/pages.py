@@ -63,6 +63,7 @@ def _group(study, settings, runs, prefix):
         Heading("Accuracy", 3),
         _accuracy_chart(values, paper, prefix),
         _accuracy_table(values, paper),
+        *_sweeps(settings, values, paper, prefix),
         *_comparisons(study, values, prefix),
         *_costs(study, runs, costs),
     ]
@@ -90,6 +91,38 @@ def _accuracy_table(values, paper):
         rows.append(tuple(row))
     head.append("every seed")
     return Table("Test accuracy after the last epoch", tuple(head), tuple(rows))
+
+
+def _sweeps(settings, values, paper, prefix):
+    """A chart for each field that was swept over three numbers or more."""
+    fields = {}
+    for setting in settings:
+        if setting.place and setting.name in values:
+            fields.setdefault(setting.place.field, []).append(setting)
+    parts = []
+    for field, members in fields.items():
+        if len({setting.place.value for setting in members}) < 3:
+            continue
+        lines, published = {}, {}
+        for setting in members:
+            place, found = setting.place, list(values[setting.name].values())
+            lines.setdefault(place.line, {})[place.value] = found
+            if setting.name in paper:
+                published[place.line, place.value] = paper[setting.name]
+        title = f"Test accuracy by {field}"
+        told = "; ".join(
+            f"{setting.name} {_mean(values[setting.name])}" for setting in members
+        )
+        parts.append(
+            Chart(
+                f"{prefix}{field}",
+                charts.sweep(title, field, lines, published),
+                f"{title}: {told}.",
+                "Means with one standard deviation of single runs; seeds are dots. "
+                "Values are evenly spaced.",
+            )
+        )
+    return parts
 
 
 def _comparisons(study, values, prefix):

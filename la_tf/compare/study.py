@@ -58,6 +58,15 @@ _NO_MATTER = frozenset(
 
 
 @dataclasses.dataclass(frozen=True)
+class Place:
+    """A point of a sweep: the field, its value, and what the rest is called."""
+
+    field: str
+    value: float
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Setting:
     """A point of the grid: what its runs share, and their seeds.
 
@@ -66,12 +75,14 @@ class Setting:
         config: the TrainConfig, but for seed and run folder.
         seeds: one for each run.
         note: what the method or the protocol changed, or an empty text.
+        place: where it stands in a sweep over numbers, or None.
     """
 
     name: str
     config: TrainConfig
     seeds: tuple[int, ...]
     note: str = ""
+    place: Place | None = None
 
     @property
     def group(self):
@@ -300,7 +311,13 @@ def _drafts(fixed, block, protocol, seeds):
             if key not in constants
         }
         config = TrainConfig(**{**kept, "verbosity": -1})
-        draft = Setting(name, config, seeds, _method_note(fixed, constants))
+        draft = Setting(
+            name,
+            config,
+            seeds,
+            _method_note(fixed, constants),
+            _place(method, chosen, block),
+        )
         # A method that fixes what is swept comes once, not for every value.
         drafts.setdefault((draft.group, name), (draft, protocol))
     if block.get("name") and len(list(itertools.product(*swept))) > 1:
@@ -334,6 +351,21 @@ def _name(method, chosen, block):
     if "protocol" in block:
         words.append(protocols.WORDS[block["protocol"]])
     return ", ".join([str(method), *words])
+
+
+def _place(method, chosen, block):
+    numbers = [
+        name
+        for name, values in block.items()
+        if name in chosen
+        and isinstance(values, list)
+        and FIELDS[name].type.startswith(("int", "float"))
+    ]
+    if len(numbers) != 1:
+        return None
+    (field,) = numbers
+    rest = {name: value for name, value in chosen.items() if name != field}
+    return Place(field, float(chosen[field]), _name(method, rest, block))
 
 
 def _under_protocol(draft, protocol, most_views):

@@ -153,6 +153,17 @@ class PagesTest(absltest.TestCase):
         markdown = pages.write(made, found, folder)[0].read_text("utf-8")
         self.assertIn("relative to randaugment", markdown)
 
+    def test_a_sweep_is_drawn_as_a_line(self):
+        block = {"method": "equal", "num_views": [1, 2, 4]}
+        plan = {**PLAN, "settings": [block], "comparisons": []}
+        made = study.make({**plan, "reference": "equal, num_views=1"})
+        renamed = [dataclasses.replace(one, name="equal") for one in made.settings]
+        found = table(dataclasses.replace(made, settings=tuple(renamed)))
+        folder = pathlib.Path(self.create_tempdir().full_path)
+        markdown = pages.write(made, found, folder)[0].read_text("utf-8")
+        self.assertIn("](num_views.png)", markdown)
+        self.assertTrue((folder / "num_views.svg").exists())
+
     def test_results_of_other_settings_are_left_out(self):
         found = table(self.study)
         made = study.make({**PLAN, "fixed": {"dataset": "digits", "epochs": 5}})

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import sys
+import threading
 from unittest import mock
 
 from absl.testing import absltest
@@ -62,6 +63,23 @@ class FakeWorker:
         self.closed = True
 
 
+class SlowWorker(FakeWorker):
+    """Trains until it is told to stop."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+        self._stopped = threading.Event()
+
+    def ask(self, config):
+        self.asked += 1
+        self._stopped.wait()
+        return {"stopped": True}
+
+    def stop(self):
+        self._stopped.set()
+
+
 class RunTest(absltest.TestCase):
     def setUp(self):
         super().setUp()
@@ -96,6 +114,20 @@ class RunTest(absltest.TestCase):
         self.assertLen(lines, 6)
         self.assertLen([line for line in lines if "FAILED: no such luck" in line], 2)
         self.assertTrue(all(worker.closed for worker in team))
+
+    def test_an_interruption_stops_what_runs_and_begins_nothing_new(self):
+        slow = SlowWorker()
+        quick = FakeWorker()
+        quick.stop = lambda: None
+
+        def interrupt(result):
+            raise KeyboardInterrupt
+
+        tasks = runner.pending(self.study, {})
+        with self.assertRaises(KeyboardInterrupt):
+            runner.run(tasks, [slow, quick], self.runs_dir, interrupt, print)
+        self.assertEqual(slow.asked, 1)
+        self.assertTrue(slow.closed and quick.closed)
 
     def test_a_result_is_the_last_epoch_s(self):
         found, _, _ = self.run_all([FakeWorker()])

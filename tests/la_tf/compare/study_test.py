@@ -38,6 +38,20 @@ class GridTest(parameterized.TestCase):
         self.assertEqual(made.settings[2].config.sigma, math.inf)
         self.assertEqual(made.settings[0].config.epochs, 100)
 
+    def test_a_sweep_over_numbers_is_a_line(self):
+        made = make({"method": ["latent", "equal"], "num_views": [2, 4]})
+        self.assertEqual(
+            [setting.place for setting in made.settings],
+            [
+                study.Place("num_views", 2.0, "latent"),
+                study.Place("num_views", 4.0, "latent"),
+                study.Place("num_views", 2.0, "equal"),
+                study.Place("num_views", 4.0, "equal"),
+            ],
+        )
+        both = make({"method": "latent", "num_views": [2, 4], "sigma": [0, 1]})
+        self.assertIsNone(both.settings[0].place)
+
     def test_a_method_that_fixes_what_is_swept_comes_once(self):
         made = make({"method": ["latent", "equal", "ubs"], "sigma": [0.5, 1.0]})
         self.assertEqual(

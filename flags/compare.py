@@ -9,7 +9,8 @@ from absl import flags as absl_flags
 
 from flags import define, help, run, train
 from la_tf import errors, methods
-from la_tf.compare import presets, protocols, study
+from la_tf.compare import blocks, presets, protocols, study
+from la_tf.compare.setting import OF_THE_MACHINE
 from la_tf.compare.study import Study
 from la_tf.errors import UserError
 
@@ -33,8 +34,6 @@ absl_flags.DEFINE_float("views_per_second", None, "for the estimate; else measur
 absl_flags.DEFINE_string("compare_dir", None, "for table and pages")
 absl_flags.DEFINE_string("runs_dir", "runs/compare", "for the runs, of all studies")
 
-# What the machine, and not the study, decides.
-_OF_THE_MACHINE = ("data_dir", "data_service")
 GRID = ("methods", "seeds", "sweep", "protocol", "reference")
 GROUPS = (
     ("What", ("study", "presets", *GRID)),
@@ -112,7 +111,7 @@ def _studies(chosen):
 def _of_file(chosen):
     _refuse(GRID, "study")
     for name in chosen:
-        if name not in _OF_THE_MACHINE:
+        if name not in OF_THE_MACHINE:
             raise UserError(f"--study={FLAGS.study} decides --{name}; leave it out.")
     folder = FLAGS.compare_dir or str(pathlib.Path(FLAGS.study).with_suffix(""))
     return study.read(FLAGS.study, chosen), folder
@@ -134,7 +133,7 @@ def _of_preset(name, chosen):
             "Methods that this program does not have yet are left out: "
             f"{', '.join(missing)}."
         )
-    changed = [field for field in chosen if field not in (*_OF_THE_MACHINE, needed)]
+    changed = [field for field in chosen if field not in (*OF_THE_MACHINE, needed)]
     if changed:
         words = ", ".join(f"{field}={chosen[field]}" for field in changed)
         notes.append(
@@ -150,13 +149,13 @@ def _of_flags(chosen):
         name, colon, values = text.partition(":")
         if not colon or not values:
             raise UserError(f"--sweep={text} must look like sigma:0,0.1,inf.")
-        parsed = [study.parse(name, value) for value in values.split(",")]
-        block[name] = [study.to_json(value) for value in parsed]
+        parsed = [blocks.parse(name, value) for value in values.split(",")]
+        block[name] = [blocks.to_json(value) for value in parsed]
         if name in chosen:
             raise UserError(f"--sweep={name} and --{name} are both given; choose one.")
     plan = {
         "title": "Comparison",
-        "fixed": {name: study.to_json(value) for name, value in chosen.items()},
+        "fixed": chosen,
         "seeds": _seeds(FLAGS.seeds),
         "protocol": FLAGS.protocol,
         "settings": [block],

@@ -9,7 +9,7 @@ import json
 import os
 import pathlib
 
-from la_tf.compare import study as studies
+from la_tf.compare.setting import fingerprint
 from la_tf.errors import UserError
 from la_tf.run.folder import RunFolder
 
@@ -28,7 +28,7 @@ class Result:
         train_images, test_images: their numbers.
         cores: that the run had; seconds are comparable only where they agree.
         versions: of la_tf and TensorFlow.
-        fingerprint: of the configuration, see `study.fingerprint`.
+        fingerprint: of the configuration, see `setting.fingerprint`.
     """
 
     group: str
@@ -65,7 +65,7 @@ def of_run(setting, seed, run_dir, cores):
     if not folder.summary_path.exists():
         return None
     config, record = folder.config(), folder.record()
-    if studies.fingerprint(config) != setting.fingerprint or config.seed != seed:
+    if fingerprint(config) != setting.fingerprint or config.seed != seed:
         return None
     summary = json.loads(folder.summary_path.read_text("utf-8"))
     last = folder.rows()[-1]

@@ -8,7 +8,7 @@ import threading
 import time
 
 from la_tf.compare import protocols, results
-from la_tf.compare.study import Setting
+from la_tf.compare.setting import Setting
 from la_tf.errors import UserError
 from la_tf.report import summary
 

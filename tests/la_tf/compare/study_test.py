@@ -8,7 +8,8 @@ import tempfile
 from absl.testing import absltest, parameterized
 
 from la_tf import methods
-from la_tf.compare import presets, protocols, results, runner, study
+from la_tf.compare import blocks, presets, protocols, results, runner, study
+from la_tf.compare.setting import Place, fingerprint
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 
@@ -43,10 +44,10 @@ class GridTest(parameterized.TestCase):
         self.assertEqual(
             [setting.place for setting in made.settings],
             [
-                study.Place("num_views", 2.0, "latent"),
-                study.Place("num_views", 4.0, "latent"),
-                study.Place("num_views", 2.0, "equal"),
-                study.Place("num_views", 4.0, "equal"),
+                Place("num_views", 2.0, "latent"),
+                Place("num_views", 4.0, "latent"),
+                Place("num_views", 2.0, "equal"),
+                Place("num_views", 4.0, "equal"),
             ],
         )
         both = make({"method": "latent", "num_views": [2, 4], "sigma": [0, 1]})
@@ -119,11 +120,11 @@ class GridTest(parameterized.TestCase):
             study.read(path + "x")
 
     def test_values_of_a_flag(self):
-        self.assertEqual(study.parse("sigma", "inf"), math.inf)
-        self.assertEqual(study.parse("num_views", "4"), 4)
-        self.assertIs(study.parse("flip", "false"), False)
+        self.assertEqual(blocks.parse("sigma", "inf"), math.inf)
+        self.assertEqual(blocks.parse("num_views", "4"), 4)
+        self.assertIs(blocks.parse("flip", "false"), False)
         with self.assertRaisesRegex(UserError, "'x' is no int"):
-            study.parse("num_views", "x")
+            blocks.parse("num_views", "x")
 
 
 class FingerprintTest(absltest.TestCase):
@@ -131,8 +132,8 @@ class FingerprintTest(absltest.TestCase):
         config = TrainConfig(**SMALL)
         same = dataclasses.replace(config, data_dir="x", seed=3, run_dir="y", keep=9)
         other = dataclasses.replace(config, sigma=0.5)
-        self.assertEqual(study.fingerprint(config), study.fingerprint(same))
-        self.assertNotEqual(study.fingerprint(config), study.fingerprint(other))
+        self.assertEqual(fingerprint(config), fingerprint(same))
+        self.assertNotEqual(fingerprint(config), fingerprint(other))
 
     def test_it_stays_when_a_default_is_written_out(self):
         first, second = (
@@ -267,7 +268,7 @@ class TasksTest(absltest.TestCase):
                 results.read(path)
 
     def test_a_plan_of_flags_can_be_written_as_a_file(self):
-        made = make({"method": "latent", "sigma": [study.to_json(math.inf)]})
+        made = make({"method": "latent", "sigma": [blocks.to_json(math.inf)]})
         again = study.make(json.loads(json.dumps(made.plan)))
         self.assertEqual(again.settings, made.settings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from la_tf.compare import protocols
+from la_tf.report import summary
 
 
 def lines(tasks, found, worker, jobs, given=None):
@@ -35,8 +36,8 @@ def _line(group, tasks, speed, jobs):
     if speed is None:
         return f"{told}; give --views_per_second for an estimate of the hours"
     rate, source = speed
-    hours = sum(counts) / rate / jobs / 3600
-    return f"{told}, about {hours:,.2g} h at {rate:,.0f} views/s ({source})"
+    length = summary.duration(sum(counts) / rate / jobs)
+    return f"{told}, about {length} at {rate:,.0f} views/s ({source})"
 
 
 def _speed(group, tasks, found, worker, given):

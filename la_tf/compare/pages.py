@@ -184,7 +184,7 @@ def _costs(study, runs, published):
     means = {
         name: [
             sum(getattr(result, column) for result in found.values()) / len(found)
-            for column in ("seconds", "views", "updates")
+            for column in ("seconds", "step_seconds", "views", "updates")
         ]
         for name, found in runs.items()
     }
@@ -192,8 +192,9 @@ def _costs(study, runs, published):
         (
             name,
             summary.duration(means[name][0]),
-            f"{means[name][1]:,.0f}",
+            f"{1000 * means[name][1]:,.1f} ms",
             f"{means[name][2]:,.0f}",
+            f"{means[name][3]:,.0f}",
             *(
                 f"{own / other:.2f}"
                 for own, other in zip(means[name], means[reference])
@@ -201,7 +202,7 @@ def _costs(study, runs, published):
         )
         for name in names
     ]
-    head = ("setting", "seconds", "views", "updates")
+    head = ("setting", "seconds", "a step", "views", "updates")
     head += tuple(f"{name}, relative" for name in head[1:])
     if published:
         head += ("the paper's GPU hours, relative to randaugment",)
@@ -215,7 +216,11 @@ def _costs(study, runs, published):
 
 def _seconds_note(runs):
     cores = {result.cores for found in runs.values() for result in found.values()}
-    told = "Seconds are of training alone, without evaluation and checkpoints. "
+    told = (
+        "Seconds are of training alone, without evaluation and checkpoints, and with "
+        "the building of the graph in the first epoch; a step's are of the median "
+        "epoch. "
+    )
     if len(cores) == 1 and 0 not in cores:
         count = cores.pop()
         return told + f"Every run had {count} core{'s' if count > 1 else ''}."

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import statistics
 
 from la_tf.compare.setting import fingerprint
 from la_tf.errors import UserError
@@ -22,7 +23,9 @@ class Result:
         group, setting, seed: which run.
         accuracy: on the test images, 0..1.
         top_5: likewise.
-        seconds: of training, without evaluation and checkpoints.
+        seconds: of training, without evaluation and checkpoints; the first epoch's
+            include the building of the graph.
+        step_seconds: of a step, by the median epoch.
         views: augmented copies of images that were made for training.
         updates: steps of the optimizer.
         train_images, test_images: their numbers.
@@ -37,6 +40,7 @@ class Result:
     accuracy: float
     top_5: float
     seconds: float
+    step_seconds: float
     views: int
     updates: int
     train_images: int
@@ -68,7 +72,9 @@ def of_run(setting, seed, run_dir, cores):
     if fingerprint(config) != setting.fingerprint or config.seed != seed:
         return None
     summary = json.loads(folder.summary_path.read_text("utf-8"))
-    last = folder.rows()[-1]
+    rows = folder.rows()
+    first, last = rows[0], rows[-1]
+    epoch_seconds = statistics.median(row["seconds"] for row in rows)
     versions = record["versions"]
     return Result(
         group=setting.group,
@@ -77,6 +83,7 @@ def of_run(setting, seed, run_dir, cores):
         accuracy=summary["last_accuracy"],
         top_5=summary["last_top_5"],
         seconds=summary["seconds"],
+        step_seconds=round(epoch_seconds / first["step"], 6),
         views=last["step"] * config.batch_size * config.num_views,
         updates=last["step"] - last["skipped_steps"],
         train_images=record["data"]["train_images"],

@@ -53,7 +53,20 @@ class EstimateTest(absltest.TestCase):
     def test_runs_that_are_there_count_more(self):
         setting = study.make(PLAN).settings[0]
         done = results.Result(
-            *(setting.group, setting.name, 0, 0.9, 1.0, 72.0, 7200, 360, 100, 360, 1),
+            *(
+                setting.group,
+                setting.name,
+                0,
+                0.9,
+                1.0,
+                72.0,
+                0.2,
+                7200,
+                360,
+                100,
+                360,
+                1,
+            ),
             *("la_tf 1", setting.fingerprint),
         )
         (line,) = lines(PLAN, FakeWorker(), {done.key: done})

@@ -38,6 +38,7 @@ def table(made, seconds=None):
                 accuracy=count / 1000,
                 top_5=1.0,
                 seconds=seconds.get(setting.name, 60.0),
+                step_seconds=0.05 * setting.config.num_views,
                 views=100 * setting.config.num_views,
                 updates=10,
                 train_images=200,
@@ -118,8 +119,10 @@ class PagesTest(absltest.TestCase):
         self.assertIn("relative to equal", self.markdown)
         cost = self.row("latent", 3)[-1]
         # The last is the paper's.
-        self.assertEqual(cost[-4:], ["1.50", "1.00", "1.00", "4.7 |"])
-        self.assertEqual(self.row("baseline", 3)[-1][-3:], ["0.17", "1.00", "– |"])
+        self.assertEqual(cost[:4], ["90.0 s", "300.0 ms", "600", "10"])
+        self.assertEqual(cost[4:], ["1.50", "1.00", "1.00", "1.00", "4.7 |"])
+        baseline = self.row("baseline", 3)[-1]
+        self.assertEqual(baseline[4:], ["1.00", "0.17", "0.17", "1.00", "– |"])
         self.assertIn("Every run had 1 core.", self.markdown)
 
     def test_both_pages_tell_the_same(self):

@@ -41,7 +41,8 @@ def finish(config, accuracy):
     summary = {"last_accuracy": accuracy, "last_top_5": 1.0, "seconds": 2.5}
     (folder / "config.json").write_text(json.dumps(record))
     (folder / "summary.json").write_text(json.dumps(summary))
-    (folder / "metrics.csv").write_text("epoch,step,skipped_steps\n1,7,1\n")
+    rows = ("epoch,step,skipped_steps,seconds", "1,2,0,9", "2,4,0,3", "3,6,1,1")
+    (folder / "metrics.csv").write_text("\n".join(rows) + "\n")
 
 
 class FakeWorker:
@@ -133,8 +134,10 @@ class RunTest(absltest.TestCase):
         found, _, _ = self.run_all([FakeWorker()])
         result = found[self.study.settings[0].fingerprint, 1]
         self.assertEqual((result.accuracy, result.seconds), (0.6, 2.5))
-        # Seven steps of ten images with three views, one of which was skipped.
-        self.assertEqual((result.views, result.updates), (210, 6))
+        # Six steps of ten images with three views, one of which was skipped.
+        self.assertEqual((result.views, result.updates), (180, 5))
+        # The median epoch took 3 s for two steps.
+        self.assertEqual(result.step_seconds, 1.5)
         self.assertEqual((result.train_images, result.test_images), (10, 20))
         self.assertEqual(result.cores, 4)
 

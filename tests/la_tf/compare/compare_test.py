@@ -1,4 +1,4 @@
-"""A small real comparison: two methods and two seeds on digits, and a run that fails."""
+"""A small real comparison on digits: two methods, two seeds, and a run that fails."""
 
 import json
 import os

@@ -154,7 +154,7 @@ class PagesTest(absltest.TestCase):
                 found[result.key] = result
         folder = self.create_tempdir().full_path
         markdown = pages.write(made, found, folder)[0].read_text("utf-8")
-        self.assertIn("relative to randaugment", markdown)
+        self.assertIn("Cost of a run; relative to randaugment", markdown)
 
     def test_a_sweep_is_drawn_as_a_line(self):
         block = {"method": "equal", "num_views": [1, 2, 4]}

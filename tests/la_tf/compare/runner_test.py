@@ -155,6 +155,12 @@ class RunTest(absltest.TestCase):
         self.assertEqual(runner.collect(self.study, {}, self.runs_dir), {})
         self.assertIsNone(results.of_run(setting, 0, config.run_dir, 1))
 
+    def test_a_folder_of_another_seed_does_not_count(self):
+        setting = self.study.settings[0]
+        config = setting.run(0, self.runs_dir)
+        finish(config, 0.7)
+        self.assertIsNone(results.of_run(setting, 1, config.run_dir, 1))
+
     def test_an_unfinished_folder_does_not_count(self):
         config = self.study.settings[0].run(0, self.runs_dir)
         finish(config, 0.7)

@@ -23,10 +23,16 @@ _DROPPED = re.compile(
 
 
 class Gallery:
-    """The folder that a report is written to."""
+    """The folder that a report is written to.
 
-    def __init__(self, path):
+    Args:
+        path: of the folder.
+        flag: the flag that chose it.
+    """
+
+    def __init__(self, path, flag="report_dir"):
         self.path = pathlib.Path(path)
+        self._flag = flag
         self.names = []
 
     def write(self, name, data):
@@ -36,8 +42,8 @@ class Gallery:
             files.write(path, data)
         except OSError as error:
             raise UserError(
-                f"--report_dir={self.path} cannot be written ({error.strerror}); "
-                "choose another --report_dir."
+                f"--{self._flag}={self.path} cannot be written ({error.strerror}); "
+                f"choose another --{self._flag}."
             ) from None
         return path
 

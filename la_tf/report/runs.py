@@ -40,7 +40,8 @@ class Run:
     @property
     def best(self):
         """The row with the highest test accuracy, the first among equals."""
-        return max(self.rows, key=lambda row: row["test_accuracy"])
+        rows = [row for row in self.rows if not np.isnan(row["test_accuracy"])]
+        return max(rows or self.rows, key=lambda row: row["test_accuracy"])
 
     @property
     def has_policies(self):

@@ -27,6 +27,7 @@ def load_source(config):
         image_size=config.image_size,
         holdout=config.holdout,
         limit_train=config.limit_train,
+        test_on_rest=config.test_on_rest,
         seed=config.seed,
         skip_bad_images=config.skip_bad_images,
         encoded=config.preprocessing == "inception",

@@ -202,7 +202,7 @@ class Checkpointer(keras.callbacks.Callback):
             )
         self._store.forget(lambda number: number > self.global_step)
         history = self._recorder.history
-        best = history.best_row["epoch"] if history.rows else 0
+        best = history.best_row["epoch"] if history.best_row else 0
         self._best_store.forget(lambda epoch: epoch != best)
 
 

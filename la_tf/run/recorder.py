@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from math import isnan, nan
 
 import numpy as np
 import tensorflow as tf
@@ -39,8 +40,12 @@ class History(tf.train.experimental.PythonState):
 
     @property
     def best_row(self):
-        """The row with the highest test accuracy, the first among equals."""
-        return max(self.rows, key=lambda row: row["test_accuracy"])
+        """The row with the highest test accuracy, the first among equals.
+
+        An epoch that was not evaluated has NaN there; None where no epoch was.
+        """
+        evaluated = [row for row in self.rows if not isnan(row["test_accuracy"])]
+        return max(evaluated, key=lambda row: row["test_accuracy"], default=None)
 
     def serialize(self):
         """Return the history as bytes."""
@@ -74,7 +79,7 @@ class Recorder(keras.callbacks.Callback):
         self._started = None
         self._earlier_seconds = 0.0
         self._test_started = None
-        self._test_seconds = 0.0
+        self._test_seconds = 0.0  # of the epoch under way
         self._ended = None
         self._saving_seconds = 0.0
 
@@ -120,6 +125,7 @@ class Recorder(keras.callbacks.Callback):
         self._started = None
         row = self._row(epoch, logs, seconds)
         self._check_learning(row)
+        self._test_seconds = 0.0
         self.history.rows.append(row)
         self.history.priors.append(self.model.prior.probabilities.numpy())
         self._write()
@@ -143,7 +149,8 @@ class Recorder(keras.callbacks.Callback):
         step = (epoch + 1) * self._plan.steps_per_epoch
         images = self._plan.steps_per_epoch * self._plan.batch_size
         row = {"epoch": epoch + 1, "step": step}
-        row.update({name: float(logs[key]) for name, key in COLUMNS.items()})
+        # The test columns of an epoch that was not evaluated are NaN.
+        row.update({name: float(logs.get(key, nan)) for name, key in COLUMNS.items()})
         # Only a run that skips steps tells how many.
         row["skipped_steps"] = int(logs.get("skipped_steps", 0))
         row["learning_rate"] = float(self._schedule(step - 1))

@@ -196,6 +196,7 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         steps_per_epoch=steps,
         shuffle=False,  # the order is the plan's
         validation_data=batches.evaluation(source.test, plan.batch_size),
+        validation_freq=config.evaluated_epochs,
         callbacks=callbacks,
         verbose=0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 from tensorflow import keras
@@ -64,11 +65,14 @@ class EpochLines(keras.callbacks.Callback):
 def epoch_line(row, epochs):
     """An epoch's row of metrics.csv in words."""
     width = len(str(epochs))
+    test = f"  test {row['test_accuracy']:7.2%}"
+    # NaN: the epoch was not evaluated.
+    test = " " * len(test) if math.isnan(row["test_accuracy"]) else test
     return (
         f"epoch {row['epoch']:{width}}/{epochs}"
         f"  loss {row['loss']:.4f}"
         f"  train {row['train_accuracy']:7.2%}"
-        f"  test {row['test_accuracy']:7.2%}"
+        f"{test}"
         f"  {row['images_per_second']:,.0f} images/s"
         f"  {row['seconds']:.1f} s"
     )

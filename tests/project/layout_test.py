@@ -10,6 +10,7 @@ from tests import helper
 TESTS = sorted((helper.ROOT / "tests").rglob("*_test.py"))
 COMMANDS = (
     "benchmark",
+    "compare",
     "evaluate",
     "export",
     "prepare",

@@ -43,6 +43,7 @@ def load(
     image_size=None,
     holdout=0.0,
     limit_train=None,
+    test_on_rest=False,
     seed=0,
     skip_bad_images=False,
     encoded=False,
@@ -59,6 +60,7 @@ def load(
             classes' proportions; they become the test part in the place of the real
             one.
         limit_train: the number of training images to keep, equally many of each class.
+        test_on_rest: draw the training images from both parts, and test on all others.
         seed: decides which images are held out and kept; nothing else does.
         skip_bad_images: leave out files that are no readable image instead of failing.
         encoded: give streams of encoded photographs instead of arrays.
@@ -81,6 +83,9 @@ def load(
         skip_bad_images=skip_bad_images,
         encoded=encoded,
     )
+    if test_on_rest:
+        train, test = subsets.kept_and_rest(source, limit_train, seed)
+        return dataclasses.replace(source, train=train, test=test)
     return _select(source, holdout, limit_train, seed)
 
 

@@ -5,6 +5,7 @@ import sys
 from flags import train as train_flags
 from la_tf import cli, recipes
 from la_tf.config import TrainConfig
+from la_tf.data import sources
 from la_tf.run import cluster
 from la_tf.run import folder as run_folder
 
@@ -16,6 +17,8 @@ def main():
     else:
         config = TrainConfig(**chosen)
         folder = run_folder.fresh(config)
+    # A wrong path is told before TensorFlow takes its seconds to load.
+    sources.check(config.dataset, config.data_dir)
     cli.load_tensorflow(config.verbosity)
     _tell(config, opening(config, folder))
     # TensorFlow is imported here, once the environment that it reads is settled.

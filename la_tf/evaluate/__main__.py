@@ -5,6 +5,7 @@ import pathlib
 
 from flags import evaluate as evaluate_flags
 from la_tf import cli, files
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 
@@ -16,8 +17,8 @@ def main():
     folder = None
     if options.saved_model is None:
         folder = run_folder.RunFolder(options.run_dir)
-        # A folder that is no run is told before TensorFlow takes its seconds to load.
-        folder.config()
+        # A wrong path is told before TensorFlow takes its seconds to load.
+        _check_images(folder.config(), options.overrides)
     _tell(options, [f"evaluating {options.saved_model or options.run_dir}"])
     cli.load_tensorflow(options.verbosity)
     result = evaluate(options, folder)
@@ -97,6 +98,13 @@ def write(result, folder):
             "another --output_dir."
         ) from None
     return json_path, confusion_path
+
+
+def _check_images(config, overrides):
+    dataset = overrides.get("dataset", config.dataset)
+    # Of another data set the place is not the run's.
+    own = config.data_dir if dataset == config.dataset else None
+    sources.check(dataset, overrides.get("data_dir", own))
 
 
 def _hardest(result):

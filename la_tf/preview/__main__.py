@@ -4,12 +4,15 @@ import io
 
 from flags import preview as preview_flags
 from la_tf import cli, console, files
+from la_tf.data import sources
 from la_tf.errors import UserError
 
 
 def main():
     request = preview_flags.preview_request()
     verbosity = request.config.verbosity
+    # A wrong path is told before TensorFlow takes its seconds to load.
+    sources.check(request.config.dataset, request.config.data_dir)
     with console.Stages(3, verbosity) as stages:
         stages.begin("loading TensorFlow")
         cli.load_tensorflow(verbosity)

@@ -15,7 +15,7 @@ from la_tf.data.sources.arrays import Arrays
 from la_tf.data.sources.base import Source, Split
 from la_tf.errors import UserError
 
-__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "load"]
+__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "check", "load"]
 
 _READERS = {
     "digits": "digits",
@@ -35,6 +35,22 @@ NAMES = tuple(_READERS)
 # Those whose images differ in size and can be had encoded.
 PHOTOGRAPHS = ("imagenet2012", "oxford_flowers102", "folder")
 
+# Those that are the user's own files.
+_OWN = ("folder", "npz")
+
+
+def check(name, data_dir):
+    """Raise a UserError where the user's own images are not to be found.
+
+    It needs no TensorFlow, so that a wrong path is told at once.
+
+    Args:
+        name: one of `NAMES`.
+        data_dir: as for `load`.
+    """
+    if name in _OWN:
+        _reader(name).check(data_dir)
+
 
 def load(
     name,
@@ -52,8 +68,9 @@ def load(
 
     Args:
         name: one of `NAMES`.
-        data_dir: where the images are: the folder of class folders, the npz file, or
-            the folder of prepared tensorflow-datasets (theirs, if None).
+        data_dir: where the images are: the folder of class folders, the table of paths
+            and labels, the npz file, or the folder of prepared tensorflow-datasets
+            (theirs, if None).
         image_size: the side, in pixels, of the square images to give; the stored size,
             if None. Images of another form are cropped to their central square first.
         holdout: a fraction, or a number, of training images to hold out, in the
@@ -75,8 +92,7 @@ def load(
             f"--dataset={name} holds small images of one size; preprocessing that "
             f"crops encoded photographs needs one of {', '.join(PHOTOGRAPHS)}."
         )
-    reader = importlib.import_module(f"la_tf.data.sources.{_READERS[name]}")
-    source = reader.read(
+    source = _reader(name).read(
         name,
         data_dir=data_dir,
         image_size=image_size,
@@ -104,6 +120,10 @@ def preparation(image_shape, encoded=False):
     if encoded:
         return functools.partial(inception.evaluation_image, size=image_shape[0])
     return functools.partial(decoding.pixels, shape=image_shape)
+
+
+def _reader(name):
+    return importlib.import_module(f"la_tf.data.sources.{_READERS[name]}")
 
 
 def _select(source, holdout, limit_train, seed):

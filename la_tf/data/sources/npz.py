@@ -54,6 +54,11 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     )
 
 
+def check(data_dir):
+    """Raise a UserError where there is no file to read; needs no TensorFlow."""
+    _find(data_dir)
+
+
 def _find(data_dir):
     """The path of the npz file."""
     if data_dir is None:

@@ -8,6 +8,7 @@ import pathlib
 import numpy as np
 
 from la_tf import environment
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 
@@ -24,12 +25,14 @@ def train(**chosen):
         KeyboardInterrupt: the run was stopped, and saved.
     """
     folder, config = run_folder.opened(chosen)
+    sources.check(config.dataset, config.data_dir)
     environment.settle()
     from la_tf.run import checkpoints
     from la_tf.train import loop
 
     try:
-        loop.train_and_evaluate(config, folder)
+        with folder.taken(new=not config.resume):
+            loop.train_and_evaluate(config, folder)
     except checkpoints.RunStopped as stopped:
         raise KeyboardInterrupt(
             f"stopped and saved after step {stopped.step}; go on with "
@@ -152,8 +155,6 @@ class Run:
 
     def _read(self, paths):
         import tensorflow as tf
-
-        from la_tf.data import sources
 
         prepare = sources.preparation(
             self._network.image_shape, encoded=self.config.preprocessing == "inception"

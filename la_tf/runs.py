@@ -31,8 +31,7 @@ def train(**chosen):
     from la_tf.train import loop
 
     try:
-        with folder.taken(new=not config.resume):
-            loop.train_and_evaluate(config, folder)
+        loop.train_and_evaluate(config, folder)
     except checkpoints.RunStopped as stopped:
         raise KeyboardInterrupt(
             f"stopped and saved after step {stopped.step}; go on with "

@@ -22,7 +22,7 @@ from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.evaluate import __main__ as evaluate_command
 from la_tf.evaluate import confusion, measures
-from la_tf.export import writer
+from la_tf.export import TFLITE_KINDS, writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
@@ -156,8 +156,10 @@ class EvaluateTest(tf.test.TestCase):
         cls.printed = main(f"--run_dir={cls.run_folder.path}")
         cls.result = cls.read(cls.run_folder.path)
         cls.test = sources.load("digits").test
-        with console.Stages(4, verbosity=-1) as stages:
-            writer.export_run(cls.run_folder, cls.folder / "served", stages)
+        with console.Stages(7, verbosity=-1) as stages:
+            writer.export_run(
+                cls.run_folder, cls.folder / "served", stages, tflite=TFLITE_KINDS
+            )
 
     @staticmethod
     def read(folder):
@@ -238,6 +240,45 @@ class EvaluateTest(tf.test.TestCase):
             self.assertEqual(result["confusion"], self.result["confusion"])
             self.assertAlmostEqual(result["loss"], self.result["loss"], places=5)
             self.assertNotIn("robustness", result)
+
+    def test_every_exported_file_can_be_evaluated(self):
+        version = self.folder / "served" / "1"
+        files = sorted(path.name for path in version.glob("classifier*"))
+        self.assertEqual(
+            files,
+            ["classifier.keras"]
+            + [f"classifier_{kind}.tflite" for kind in sorted(TFLITE_KINDS)],
+        )
+        for name in files:
+            with self.subTest(name):
+                output = self.folder / name
+                main(
+                    f"--saved_model={version / name}",
+                    f"--output_dir={output}",
+                    "--robustness_images=0",
+                    "--verbosity=-1",
+                )
+                result = self.read(output)
+                # Whole numbers of eight bits move an answer at a border here and there.
+                few = 0.02 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["top_1"], self.result["top_1"], delta=few)
+                few = 0.05 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["loss"], self.result["loss"], delta=few)
+
+    def test_a_truncated_file_is_refused(self):
+        version = self.folder / "served" / "1"
+        for name in ("classifier.keras", "classifier_float16.tflite"):
+            with self.subTest(name):
+                copy = self.folder / "truncated" / name
+                copy.parent.mkdir(exist_ok=True)
+                shutil.copytree(
+                    version / "assets.extra",
+                    copy.parent / "assets.extra",
+                    dirs_exist_ok=True,
+                )
+                copy.write_bytes((version / name).read_bytes()[:500])
+                with self.assertRaisesRegex(UserError, "nor a file beside one"):
+                    main(f"--saved_model={copy}")
 
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):

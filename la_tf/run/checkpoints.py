@@ -108,7 +108,7 @@ class Checkpointer(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self._save()
         if self._recorder.best_row is self._recorder.last_row:
-            self._best_manager.save(epoch + 1)
+            self._best_manager.save(self.global_step)
         last = epoch + 1 == self._plan.epochs
         if not last and self._agree(self._stop_request.is_set, now=True):
             raise RunStopped(self.global_step)

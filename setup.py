@@ -43,7 +43,21 @@ setuptools.setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]==2.15.1"],
-        "test": ["hypothesis>=6.80", "pytest>=7.4", "pytest-xdist>=3.5", "ruff>=0.4"],
+        # For --onnx; tf2onnx has no build for Python 3.9.
+        "onnx": [
+            # 1.19 and later want an ml_dtypes that TensorFlow 2.15 does not have.
+            "onnx>=1.14,<1.19",
+            "onnxruntime>=1.17",
+            "tf2onnx>=1.17",
+        ],
+        "test": [
+            "hypothesis>=6.80",
+            "pytest>=7.4",
+            "pytest-xdist>=3.5",
+            "ruff>=0.4",
+            # For the gRPC client of docs/serving.md.
+            "tensorflow-serving-api==2.15.1",
+        ],
     },
     entry_points={"console_scripts": ["la_tf = la_tf.__main__:main"]},
     classifiers=[

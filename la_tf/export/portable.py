@@ -69,9 +69,10 @@ def onnx(classifier):
     """
     import tf2onnx
 
+    module = _Portable(classifier)
     spec = tf.TensorSpec(classifier.input_shape, tf.uint8, "images")
     model, _ = tf2onnx.convert.from_function(
-        _Portable(classifier).__call__, input_signature=[spec], opset=_OPSET
+        module.__call__, input_signature=[spec], opset=_OPSET
     )
     return model.SerializeToString()
 

@@ -12,6 +12,8 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
+from la_tf.export import serving
+
 # tf2onnx knows all of it, and runtimes of 2022 and later do.
 _OPSET = 17
 
@@ -22,7 +24,7 @@ class _Portable(tf.Module):
     def __init__(self, classifier):
         super().__init__(name="classifier")
         self._classify = functools.partial(classifier, training=False)
-        self.weights = classifier.variables
+        self.weights = serving.variables(classifier)
 
     @tf.function
     def __call__(self, images):

@@ -29,7 +29,7 @@ class Server(tf.Module):
         self._prepare = prepare
         self._class_names = tuple(class_names)
         self._images = tf.TensorSpec(classifier.input_shape, tf.uint8, "images")
-        self.weights = classifier.variables
+        self.weights = variables(classifier)
         self.class_names_file = tf.saved_model.Asset(str(class_names_file))
 
     @tf.function
@@ -103,3 +103,12 @@ def _refuse_scaled(images):
         tf.reduce_all((brightest <= 0) | (brightest > 1)),
         ["images have no pixel above 1: send pixels of 0..255, not of 0..1"],
     )
+
+
+def variables(classifier):
+    """Return the classifier's weights as TensorFlow's own variables.
+
+    Those of Keras 3 wrap one each; tools that freeze a SavedModel do not look inside.
+    """
+    weights = classifier.variables
+    return [each if isinstance(each, tf.Variable) else each.value for each in weights]

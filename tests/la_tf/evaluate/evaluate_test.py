@@ -265,20 +265,18 @@ class EvaluateTest(tf.test.TestCase):
                 few = 0.05 if "int8" in name else 0.003
                 self.assertAlmostEqual(result["loss"], self.result["loss"], delta=few)
 
-    def test_a_truncated_file_is_refused(self):
+    def test_a_file_that_is_something_else_is_refused(self):
         version = self.folder / "served" / "1"
-        for name in ("classifier.keras", "classifier_float16.tflite"):
+        other = self.folder / "something"
+        shutil.copytree(version / "assets.extra", other / "assets.extra")
+        for name in ("classifier.keras", "classifier_int8.tflite"):
             with self.subTest(name):
-                copy = self.folder / "truncated" / name
-                copy.parent.mkdir(exist_ok=True)
-                shutil.copytree(
-                    version / "assets.extra",
-                    copy.parent / "assets.extra",
-                    dirs_exist_ok=True,
-                )
-                copy.write_bytes((version / name).read_bytes()[:500])
+                (other / name).write_bytes(b"something else altogether" * 10)
                 with self.assertRaisesRegex(UserError, "nor a file beside one"):
-                    main(f"--saved_model={copy}")
+                    main(f"--saved_model={other / name}")
+                (other / name).unlink()
+                with self.assertRaisesRegex(UserError, "nor a file beside one"):
+                    main(f"--saved_model={other / name}")
 
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):

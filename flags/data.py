@@ -8,6 +8,7 @@ NAMES = define.fields(
     image_size="side in pixels, for --dataset=folder",
     holdout="test on a share (<1) or number of train images",
     limit_train="train on a class-balanced subset",
+    test_on_rest="test on all that --limit_train leaves",
     skip_bad_images="leave unreadable images out",
     preprocessing="before the policies: crop (pad, crop), inception or none",
     flip="mirror half of the images",

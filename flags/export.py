@@ -14,6 +14,7 @@ FLAGS = absl_flags.FLAGS
 
 absl_flags.DEFINE_string("export_dir", None, "folder of the model's versions")
 define.integer("version", None, 1, 2**63 - 1, "number; by default the next free one")
+define.integer("max_megapixels", 50, 1, 10**6, "larger encoded images are refused")
 absl_flags.DEFINE_list("tflite", [], "float32, float16, int8: TFLite files to add")
 absl_flags.DEFINE_bool("onnx", False, "add an ONNX file")
 
@@ -28,7 +29,7 @@ def _check_tflite(kinds):
 
 GROUPS = (
     ("From", ("run_dir", *checkpoint.NAMES, "data_dir")),
-    ("To", ("export_dir", "version")),
+    ("To", ("export_dir", "version", "max_megapixels")),
     ("Besides", ("tflite", "onnx")),
     ("Messages", ("verbosity",)),
 )
@@ -45,6 +46,7 @@ class ExportOptions:
     export_dir: str
     version: int | None
     checkpoint: str
+    max_megapixels: int
     tflite: tuple[str, ...]
     onnx: bool
     data_dir: str | None
@@ -72,6 +74,7 @@ def options_from_flags():
         export_dir=FLAGS.export_dir,
         version=FLAGS.version,
         checkpoint=FLAGS.checkpoint,
+        max_megapixels=FLAGS.max_megapixels,
         tflite=tuple(dict.fromkeys(FLAGS.tflite)),
         onnx=FLAGS.onnx,
         data_dir=FLAGS.data_dir,

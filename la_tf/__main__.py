@@ -11,6 +11,7 @@ COMMANDS = {
     "evaluate": "accuracy, calibration and robustness of a trained classifier",
     "export": "a trained classifier as a SavedModel for serving",
     "report": "one HTML page that explains a run, or compares several",
+    "compare": "methods over seeds and settings, with statistics",
     "preview": "pictures of the operations and of views",
     "prepare": "a data set from archives or packages that you have",
     "benchmark": "what this machine does",

@@ -4,6 +4,8 @@ import contextlib
 import io
 import os
 import sys
+import tempfile
+import traceback
 import warnings
 
 from absl import app, logging
@@ -11,6 +13,7 @@ from absl import flags as absl_flags
 
 from la_tf import environment, errors
 
+UNEXPECTED_ERROR = 1
 USER_ERROR = 2
 INTERRUPTED = 130
 
@@ -19,6 +22,8 @@ def run(main, subjects=()):
     """Parse the flags, call `main()` and exit with its code; never return.
 
     A mistake of the user's ends with one sentence on the error stream and exit code 2.
+    An error that nobody foresaw ends with one line and exit code 1; its traceback is in
+    a file that the line names.
 
     Args:
         main: what the command does.
@@ -84,8 +89,9 @@ def _parse(argv):
         hint = errors.nearest(error.flagname, list(absl_flags.FLAGS), prefix="--")
         hint = hint or "--help lists the flags."
         return fail(f"there is no flag --{error.flagname}; {hint}")
-    except absl_flags.Error as error:
-        return fail(str(error))
+    except (absl_flags.Error, OSError, ValueError) as error:
+        # Some of absl's own flags, such as --stderrthreshold, raise a plain ValueError.
+        return fail(" ".join(str(error).split()))
 
 
 def _call(main, words, subjects):
@@ -100,3 +106,23 @@ def _call(main, words, subjects):
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")
         return sys.exit(INTERRUPTED)
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        return fail(f"{named}{error.strerror or error}.")
+    except Exception as error:
+        return _fail_unexpectedly(error)
+
+
+def _fail_unexpectedly(error):
+    """Say in a line what happened, keep the traceback in a file, exit with code 1."""
+    said = " ".join(str(error).split())[:200]
+    line = f"unexpected error: {type(error).__name__}: {said}"
+    with contextlib.suppress(OSError):
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="la_tf-", suffix=".log", delete=False, encoding="utf-8"
+        ) as log:
+            log.write(f"{sys.argv}\n")
+            traceback.print_exception(type(error), error, error.__traceback__, file=log)
+        line += f" (details in {log.name}; please report it)"
+    sys.stderr.write(f"{line}\n")
+    sys.exit(UNEXPECTED_ERROR)

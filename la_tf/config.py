@@ -39,6 +39,7 @@ class TrainConfig:
     image_size: int | None = _number(None, 8, 2048)
     holdout: float = _number(0.0, 0, 1e9)
     limit_train: int | None = _number(None, 1, 10**9)
+    test_on_rest: bool = False
     skip_bad_images: bool = False
     preprocessing: str = _choice("crop", "crop", "inception", "none")
     # Of the shorter side, so that it scales with the image.
@@ -75,6 +76,7 @@ class TrainConfig:
     warmup_epochs: int = _number(5, 0, 10**6)
     clip_norm: float | None = _number(None, 1e-9, 1e9)
     on_nonfinite: str = _choice("stop", "stop", "skip")
+    evaluate_every: int = _number(1, 0, 10**6)  # epochs; 0: after the last alone
 
     # Execution.
     seed: int = _number(0, 0, 2**31 - 1)
@@ -142,6 +144,13 @@ class TrainConfig:
         if values.get("sigma") == "inf":
             values["sigma"] = _INFINITY
         return cls(origins=origins or {}, **values)
+
+    @property
+    def evaluated_epochs(self):
+        """The epochs, from 1, after which the network is evaluated; always the last."""
+        every = self.evaluate_every
+        between = range(every, self.epochs, every) if every else ()
+        return [*between, self.epochs]
 
     @property
     def hardest_views(self):
@@ -265,7 +274,20 @@ def _check_together(config):
         raise UserError(
             "--strategy=multiworker needs --run_dir, a folder that all workers share."
         )
+    _check_data(config)
     _check_views(config)
+
+
+def _check_data(config):
+    if config.test_on_rest and config.limit_train is None:
+        raise UserError(
+            "--test_on_rest tests on what --limit_train leaves; give --limit_train."
+        )
+    if config.test_on_rest and config.holdout:
+        raise UserError(
+            "--test_on_rest and --holdout both choose the test images; leave one of "
+            "them out."
+        )
 
 
 def _check_views(config):
@@ -275,11 +297,6 @@ def _check_views(config):
             "--preprocessing=inception crops photographs "
             f"({', '.join(sources.PHOTOGRAPHS)}); for --dataset={config.dataset} use "
             "--preprocessing=crop."
-        )
-    if config.jit_compile and config.augment_on == "device":
-        raise UserError(
-            "--jit_compile cannot compile the views of --augment_on=device; leave one "
-            "of them out."
         )
     service = config.data_service
     if service and not service.startswith("grpc://"):

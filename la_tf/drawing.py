@@ -45,6 +45,8 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "la_tf",
     "text.color": INK,
+    # A class may be called $a_{$.
+    "text.parse_math": False,
     "xtick.color": INK,
     "ytick.color": INK,
 }

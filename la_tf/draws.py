@@ -38,7 +38,9 @@ def seeds(count, seed):
 
 def uniform(shape, seed, low=0.0, high=1.0):
     """Return float32 numbers of that shape, in [low, high)."""
-    return tf.random.stateless_uniform(shape, seed, low, high, alg=_ALGORITHM)
+    # From whole numbers: XLA makes other floats than TensorFlow of the same bits.
+    numbers = tf.cast(below(shape, seed, 1 << 24), tf.float32)
+    return low + (high - low) * (numbers * 2.0**-24)
 
 
 def below(shape, seed, limit):

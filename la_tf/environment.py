@@ -6,6 +6,8 @@ same machine. What the user has set stays as it is.
 
 import os
 
+from la_tf.errors import UserError
+
 DEFAULTS = {
     # TensorFlow turns oneDNN on by itself only on CPUs with AVX512-VNNI; it is faster
     # on the others as well, and its results differ in the last bits.
@@ -17,5 +19,21 @@ DEFAULTS = {
 
 def settle():
     """Set what the user has left open; call it before TensorFlow is imported."""
+    check()
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
+
+
+def check():
+    """Raise a `UserError` for a setting under which Keras is not TensorFlow's own."""
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if backend != "tensorflow":
+        raise UserError(
+            f"KERAS_BACKEND is {backend}, but la_tf trains on TensorFlow: unset it, or "
+            "set it to tensorflow."
+        )
+    if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true"):
+        raise UserError(
+            "TF_USE_LEGACY_KERAS is set, but la_tf runs on the Keras that TensorFlow "
+            "itself brings, not on tf-keras: unset it."
+        )

@@ -7,7 +7,7 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, em
+from la_tf import config, em, keras_generation
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.step import health, passes, training_batch, update
 from la_tf.step.health import StopOnNonFinite
@@ -16,7 +16,8 @@ from la_tf.step.moving_averages import MovingAverages
 E_STEPS = config.options("e_step")
 
 
-class LatentAugment(keras.Model):
+@keras.utils.register_keras_serializable("la_tf")
+class LatentAugment(keras_generation.Model):
     """Trains a classifier by the E-step and M-step of the paper's eq. 2 to 5.
 
     `fit` takes batches of K views of each image, as `la_tf.make_views` makes them;
@@ -94,6 +95,77 @@ class LatentAugment(keras.Model):
         self._accuracy = keras.metrics.Mean("accuracy")
         self._weight_entropy = keras.metrics.Mean("weight_entropy")
         self._top_5_accuracy = keras.metrics.Mean("top_5_accuracy")
+        # Its only weights are the classifier's, and views are no input to build from.
+        self.built = classifier.built
+
+    @property
+    def metrics(self):
+        """The means that an epoch starts anew, in the order of the logs."""
+        return [
+            self._loss,
+            self._expected_loss,
+            self._accuracy,
+            self._weight_entropy,
+            self._top_5_accuracy,
+        ]
+
+    def get_config(self):
+        """Return what `keras.models.load_model` makes the model from.
+
+        `augment` is not part of it: give it to the loaded model's constructor anew.
+        """
+        return {
+            "classifier": keras.utils.serialize_keras_object(self.classifier),
+            "num_policies": self.prior.num_policies,
+            "sigma": self._sigma,
+            "weight_decay": self._weight_decay,
+            "prior": self.prior.kind,
+            "prior_window": self.prior.window_steps,
+            "ubs_select": self._ubs_select,
+            "e_step": "separate" if self._separate else "shared",
+            "view_chunk": self._view_chunk,
+            "backward_views": self._backward_views,
+            "clip_norm": self._clip_norm,
+            "seed": self._seed,
+            "on_nonfinite": self.health.action,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Return the model of a configuration, untrained."""
+        classifier = keras.utils.deserialize_keras_object(
+            config["classifier"], custom_objects=custom_objects
+        )
+        return cls(**{**config, "classifier": classifier})
+
+    def get_compile_config(self):
+        """Return the arguments of `compile`, for `keras.models.load_model`."""
+        return {
+            "optimizer": keras.utils.serialize_keras_object(self.optimizer),
+            "jit_compile": self.jit_compile,
+            "run_eagerly": self.run_eagerly,
+        }
+
+    def compile_from_config(self, config):
+        """Compile as `get_compile_config` says, the optimizer ready for its state."""
+        optimizer = keras.utils.deserialize_keras_object(config["optimizer"])
+        self.compile(**{**config, "optimizer": optimizer})
+        if self.built:
+            keras_generation.build(self.optimizer, self.trainable_variables)
+
+    def save_own_variables(self, store):
+        """Put the prior, its window and the failures, if any, into a Keras file."""
+        for name, variable in self._own_variables().items():
+            store[name] = variable.read_value().numpy()
+
+    def load_own_variables(self, store):
+        """Take what `save_own_variables` put into a Keras file."""
+        for name, variable in self._own_variables().items():
+            variable.assign(store[name])
+
+    def _own_variables(self):
+        variables = (*self.prior.variables, *self.health.variables)
+        return {variable.name.split(":")[0]: variable for variable in variables}
 
     def call(self, inputs, training=None):
         """Return the classifier's logits."""
@@ -127,7 +199,9 @@ class LatentAugment(keras.Model):
                 f"{type(self.distribute_strategy).__name__}: leave out jit_compile or "
                 "the strategy."
             )
-        super().compile(optimizer, jit_compile=jit_compile, run_eagerly=run_eagerly)
+        super().compile(
+            optimizer, jit_compile=bool(jit_compile), run_eagerly=run_eagerly
+        )
 
     def fit(self, *args, callbacks=None, **kwargs):
         """Train as `keras.Model.fit` does; the two callbacks it needs come first.
@@ -188,7 +262,10 @@ class LatentAugment(keras.Model):
         self._top_5_accuracy.update_state(
             tf.math.in_top_k(classes, logits, top), weights
         )
-        return _results(self._loss, self._accuracy, self._top_5_accuracy)
+        logs = keras_generation.means(
+            [self._loss, self._accuracy, self._top_5_accuracy]
+        )
+        return keras_generation.step_logs(logs)
 
     def _begin(self, batch):
         """Return the step's `Forward`, the averages before it, and a seed for draws."""
@@ -199,6 +276,8 @@ class LatentAugment(keras.Model):
         )
         if not self.classifier.built:
             self.classifier.build([None, *batch.views.images.shape[2:]])
+        with tf.init_scope():
+            keras_generation.build(self.optimizer, self.classifier.trainable_variables)
         context = tf.distribute.get_replica_context()
         seed = tf.constant([self._seed, 0], tf.int64)
         for number in (self.optimizer.iterations, context.replica_id_in_sync_group):
@@ -276,15 +355,11 @@ class LatentAugment(keras.Model):
         for metric, value in values:
             counted = tf.where(sound, tf.cast(images, tf.float32), 0.0)
             metric.update_state(tf.where(counted > 0.0, value, 0.0), counted)
-        logs = _results(*(metric for metric, _ in values))
+        logs = keras_generation.means([metric for metric, _ in values])
         logs["effective_policies"] = self.prior.effective_policies()
         if self.health.action == "skip":
             logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
-        return logs
-
-
-def _results(*metrics):
-    return {metric.name: metric.result() for metric in metrics}
+        return keras_generation.step_logs(logs)
 
 
 def _classes(labels):

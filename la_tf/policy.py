@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from la_tf import ops
-from la_tf.ops import compiled, grouped, mixing, operation
+from la_tf import draws, ops
+from la_tf.ops import compiled, families, mixing, operation, words
 
 NUM_OPERATIONS = len(ops.OPERATIONS)
 NUM_POLICIES = NUM_OPERATIONS**2
@@ -22,6 +22,14 @@ def operations_of(transforms):
     if transforms not in TRANSFORMS:
         raise ValueError(f"transforms is {transforms!r}; give one of {[*TRANSFORMS]}")
     return TRANSFORMS[transforms]
+
+
+def make_layers(transforms, mixup_alpha):
+    """Return the sixteen layers of a set of operations by their names, in order."""
+    return {
+        name: ops.make(name, **({"alpha": mixup_alpha} if name == "MixUp" else {}))
+        for name in operations_of(transforms)
+    }
 
 
 def name_of(index, transforms="latentaugment"):
@@ -55,16 +63,17 @@ def check_num_views(num_views):
 
 
 def draw(batch_size, num_views, seed):
-    """Policies int32 [B, K], distinct for each image, and levels int32 [B, K, 2].
+    """Policies int32 [B, K], distinct for each image, and levels int64 [B, K, 2].
 
     Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
     """
     check_num_views(num_views)
-    key_seed, level_seed = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+    key_seed, level_seed = draws.split(seed, 2)
     keys = operation.draw_noise([batch_size, NUM_POLICIES], key_seed)[..., 0]
     # The policy's own number in the lowest bits leaves no ties, which devices might
     # break differently.
-    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + tf.range(NUM_POLICIES)
+    numbers = tf.range(NUM_POLICIES, dtype=tf.int64)
+    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + numbers
     policies = tf.math.top_k(keys, num_views).indices
     levels = operation.draw_noise([batch_size, num_views], level_seed)
     return policies, operation.below(levels, operation.NUM_LEVELS)
@@ -76,17 +85,15 @@ class Policies:
     Args:
         transforms: the set of operations, a key of `TRANSFORMS`.
         mixup_alpha: of MixUp's Beta distribution.
-        on_host: True to run as one compiled program for the CPU, which is ten times as
-            fast there; False for plain TensorFlow on any device. Both give the same.
+        on_host: True to run as one compiled program for the CPU, view by view; False
+            for whole batches on an accelerator. Both give the same.
     """
 
     def __init__(self, transforms="latentaugment", mixup_alpha=1.0, on_host=True):
         self.names = operations_of(transforms)
-        self.layers = [
-            ops.make(name, alpha=mixup_alpha) if name == "MixUp" else ops.make(name)
-            for name in self.names
-        ]
-        self._program = compiled.Program(self.layers) if on_host else None
+        self.layers = list(make_layers(transforms, mixup_alpha).values())
+        self._on_host = on_host
+        self._form = (compiled.Program if on_host else families.Families)(self.layers)
 
     def apply(self, views, labels, policies, levels, seed):
         """Views and labels after both operations of each view's policy, in order.
@@ -100,37 +107,44 @@ class Policies:
             policies, levels: from `draw`.
             seed: two whole numbers for signs, places, shares and partners.
         """
-        base, mixed = _flat(views), _flat(labels)
+        if not self._on_host:
+            channels, views = views.shape[-1], words.pack(views)
+            views, labels = self.apply_to_words(
+                views, labels, policies, levels, seed, channels
+            )
+            return words.unpack(views, channels), labels
+        base = _flat(views)
         stages = self._plan(policies, levels, seed, tf.shape(base))
-        for stage in stages:
-            mixed = self._mix_labels(mixed, _flat(labels), stage)
-        if self._program is not None:
-            changed = self._program.run(base, stages)
-        else:
-            changed = base
-            for stage in stages:
-                changed = grouped.run(self.layers, changed, base, stage)
-        return _like(changed, views), _like(mixed, labels)
+        changed = self._form.run(base, stages)
+        return _like(changed, views), self._mixed_labels(labels, stages)
+
+    def apply_to_words(self, views, labels, policies, levels, seed, channels):
+        """As `apply`, for views float32 words [B, K, H, W], on an accelerator."""
+        base = _flat(views)
+        stages = self._plan(policies, levels, seed, tf.shape(base))
+        changed = self._form.run(base, stages, channels)
+        return _like(changed, views), self._mixed_labels(labels, stages)
 
     def _plan(self, policies, levels, seed, shape):
         """The `Stage` of the first and of the second operations."""
+        policies = tf.cast(policies, tf.int64)
         indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
         indices = tf.reshape(tf.stack(indices), [2, -1])
+        levels = tf.cast(levels, tf.int64)
         levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
-        seeds = tf.unstack(tf.random.split(seed, 2, alg="philox"))
+        seeds = draws.split(seed, 2)
         stages = []
-        for index, level, stage_seed in zip(
-            tf.unstack(indices), tf.unstack(levels), seeds
-        ):
+        for place, stage_seed in enumerate(seeds):
+            index, level = indices[place], levels[place]
             noise = operation.draw_noise(tf.shape(policies), stage_seed)
             partners = _flat_partners(noise)
             noise = tf.reshape(noise, [-1, operation.NUM_NOISE])
             parameters = self._parameters(index, level, noise, shape)
-            stages.append(grouped.Stage(index, parameters, partners))
+            stages.append(families.Stage(index, parameters, partners))
         return stages
 
     def _parameters(self, index, level, noise, shape):
-        """Each view's parameters, int32 [N, 6], from the layer it goes to."""
+        """Each view's parameters, int64 [N, 6], from the layer it goes to."""
         # Sixteen times too many are made, and still that is the cheapest way: they are
         # few numbers, and grouping them would take more steps than making them.
         choices = [
@@ -138,18 +152,23 @@ class Policies:
         ]
         return tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
 
-    def _mix_labels(self, labels, first, stage):
+    def _mixed_labels(self, labels, stages):
         if self.names[-1] != "MixUp":
             return labels
-        is_mixup = stage.index == NUM_OPERATIONS - 1
-        share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
-        return mixing.mix_labels(labels, tf.gather(first, stage.partners), share)
+        first = mixed = _flat(labels)
+        for stage in stages:
+            is_mixup = stage.index == NUM_OPERATIONS - 1
+            share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
+            partners = tf.gather(first, stage.partners)
+            mixed = mixing.mix_labels(mixed, partners, share)
+        return _like(mixed, labels)
 
 
 def _flat(tensor):
     """[B, K, ...] as [B K, ...]."""
     shape = tf.concat([[-1], tf.shape(tensor)[2:]], axis=0)
-    return tf.ensure_shape(tf.reshape(tensor, shape), [None, *tensor.shape[2:]])
+    count = tensor.shape[:2].num_elements()
+    return tf.ensure_shape(tf.reshape(tensor, shape), [count, *tensor.shape[2:]])
 
 
 def _like(flat, tensor):
@@ -158,7 +177,7 @@ def _like(flat, tensor):
 
 
 def _flat_partners(noise):
-    """For each view the place of its partner among all B K views, int32 [B K]."""
-    num_views = tf.shape(noise)[1]
+    """For each view the place of its partner among all B K views, int64 [B K]."""
+    num_views = tf.shape(noise, tf.int64)[1]
     images = mixing.draw_partners(noise)
     return tf.reshape(images * num_views + tf.range(num_views), [-1])

@@ -35,11 +35,12 @@ class PolicyPrior(tf.Module):
         super().__init__(name="policy_prior")
         self.kind = _checked_kind(kind)
         self.num_policies = num_policies
+        self.window_steps = _checked_window(window)
         start = checked(initial, num_policies)
         self.probabilities = _variable(start, "probabilities")
         if kind == "fixed":
             return
-        rows = np.tile(start, [_checked_window(window), 1])
+        rows = np.tile(start, [window, 1])
         self.window = _variable(rows, "window")
         self.steps = _variable(np.int64(0), "steps")
         self._mass = _step_variable(num_policies, "mass")

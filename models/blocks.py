@@ -62,12 +62,27 @@ class Block(keras.layers.Layer):
 
 @keras.utils.register_keras_serializable("la_tf_models")
 class BatchNormalization(keras.layers.BatchNormalization):
-    """Keras' layer, whose moving averages stay as they are during recomputation."""
+    """Keras' layer, by TensorFlow's fused kernel in every generation of Keras.
+
+    The moving variance is that of a sample, with Bessel's correction. The averages stay
+    as they are during recomputation.
+    """
 
     def call(self, inputs, training=None):
-        if not _mode.recomputing:
-            return super().call(inputs, training=training)
-        outputs, _, _ = tf.compat.v1.nn.fused_batch_norm(
-            inputs, self.gamma, self.beta, epsilon=self.epsilon, is_training=True
+        learns = bool(training) and self.trainable
+        outputs, mean, variance = tf.compat.v1.nn.fused_batch_norm(
+            inputs,
+            self.gamma,
+            self.beta,
+            mean=None if learns else self.moving_mean,
+            variance=None if learns else self.moving_variance,
+            epsilon=self.epsilon,
+            is_training=learns,
         )
+        if learns and not _mode.recomputing:
+            self._move(self.moving_mean, mean)
+            self._move(self.moving_variance, variance)
         return outputs
+
+    def _move(self, average, value):
+        average.assign_sub((average - value) * (1.0 - self.momentum))

@@ -116,6 +116,11 @@ class ShiftedShortcut(keras.layers.Layer):
         shifted = self.shifted(moved[:, :-1:step, :-1:step])
         return self.norm(tf.concat([straight, shifted], axis=-1), training=training)
 
+    def compute_output_shape(self, input_shape):
+        batch, height, width, _ = tf.TensorShape(input_shape).as_list()
+        sides = [-(-side // self.stride) for side in (height, width)]
+        return batch, *sides, self.filters
+
     def get_config(self):
         config = {"filters": self.filters, "stride": self.stride}
         return {**super().get_config(), **config}

@@ -4,9 +4,12 @@ import os
 import runpy
 import sys
 
-from la_tf import environment
-
 if __name__ == "__main__":
+    # Python looks into this file's folder first, where la_tf, flags and models are the
+    # packages of their tests.
+    del sys.path[0]
+    from la_tf import environment
+
     environment.settle()
     del sys.argv[0]
     # A test file finds out from its name in the process that it is the program.

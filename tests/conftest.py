@@ -12,6 +12,23 @@ environment.settle()
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
+# The longest first, so that the last file to begin is short and both workers end at
+# about the same time.
+LONGEST = (
+    "train_test.py",
+    "models_test.py",
+    "distributed_test.py",
+    "export_test.py",
+    "evaluate_test.py",
+    "noise_test.py",
+    "model_test.py",
+    "replicas_test.py",
+    "report_test.py",
+    "batches_test.py",
+    "views_test.py",
+)
+
+
 def pytest_configure(config):
     del config
     if not flags.FLAGS.is_parsed():
@@ -21,3 +38,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     # tf.test.TestCase has a method of this name which is no test.
     items[:] = [item for item in items if item.name != "test_session"]
+    items.sort(key=_place)
+
+
+def _place(item):
+    name = item.path.name
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)

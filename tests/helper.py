@@ -3,11 +3,17 @@
 import functools
 import os
 import pathlib
+import sys
+import textwrap
+from unittest import mock
 
 import numpy as np
 
 # The source root, or its copy among Bazel's run files.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Seconds after which a process counts as hung: no measure of speed on any machine.
+PATIENCE = 1200
 
 # A folder with more real images than scikit-learn carries; used where it exists.
 SAMPLES = pathlib.Path(os.environ.get("LA_TF_SAMPLES", ROOT.parent / "shared" / "data"))
@@ -50,6 +56,58 @@ def digits(count=64):
     bunch = datasets.load_digits()
     images = np.round(bunch.images[:count, ..., None] * (255 / 16)).astype(np.uint8)
     return images, bunch.target[:count].astype(np.int32)
+
+
+def layers_of(model):
+    """All layers of a model, those inside of other layers too."""
+    # Keras 2 has a public name for it, which Keras 3 has not.
+    return list(model._flatten_layers())
+
+
+def small_network(name, input_shape, num_classes, **options):
+    """Return what `models.build` does; a thin ResNet of two blocks a stage for its own.
+
+    ResNet has no small member by name, and its weights alone take seconds to draw.
+    """
+    import models
+    from models import resnet
+
+    stages = [(4 * 2**stage, 2) for stage in range(len(resnet.STAGES))]
+    with mock.patch.object(resnet, "STAGES", stages):
+        return models.build(name, input_shape, num_classes, **options)
+
+
+def without_pictures():
+    """Spare a run the pictures for TensorBoard, which change nothing else."""
+    return mock.patch("la_tf.train.tensorboard._Pictures.of", return_value=[])
+
+
+def environment(**additions):
+    """Return the environment of a process that runs this checkout's commands."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **additions}
+
+
+def killed_training(step):
+    """Return the words that start `la_tf.train`, killed in its process after a step.
+
+    It kills itself: a test that watched it from outside might come too late.
+    """
+    program = f"""
+        import os, runpy, signal
+        from la_tf import cli
+        cli.load_tensorflow()
+        from la_tf.run import checkpoints
+
+        class Killed(checkpoints.Checkpointer):
+            def on_train_batch_end(self, batch, logs=None):
+                super().on_train_batch_end(batch, logs)
+                if self.global_step == {step}:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        checkpoints.Checkpointer = Killed
+        runpy.run_module("la_tf.train", run_name="__main__", alter_sys=True)
+    """
+    return [sys.executable, "-c", textwrap.dedent(program)]
 
 
 def flower_files():

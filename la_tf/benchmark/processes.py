@@ -7,7 +7,7 @@ import sys
 
 _PROGRAM = """
 import importlib, json, sys
-from la_tf import startup
+from la_tf import cli
 cli.load_tensorflow()
 module = importlib.import_module(sys.argv[1])
 print(json.dumps(module.measure(*json.loads(sys.argv[2]))))

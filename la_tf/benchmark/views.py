@@ -33,6 +33,8 @@ def _report(side, batch_size, seconds):
     print(f"{'la_tf.make_views':24}{ours:>10,.0f} views/s")
     print(f"{'lean Pillow pipeline':24}{opponent:>10,.0f} views/s")
     print(f"{'ratio':24}{ours / opponent:>10.1f}")
+    for name, speed in _device_forms(images[:batch_size], seconds / 2).items():
+        print(f"{name:24}{speed:>10,.0f} views/s, {speed / ours:.2f} of the host's")
     print(f"{'first batch after':24}{start_up:>10.1f} s")
     highest = processes.peak_megabytes()
     print(f"{'highest memory so far':24}{highest:>10,.0f} MB, before {idle:,.0f}\n")
@@ -78,6 +80,33 @@ def _pipeline(images, batch_size, seconds):
     # What was prefetched while the first batch was waited for does not count.
     _rate(batches, seconds / 6)
     return start_up, _rate(batches, seconds) * batch_size * NUM_VIEWS
+
+
+def _device_forms(images, seconds):
+    """Views a second of what runs in a step with --augment_on=device, by name.
+
+    Here it runs on the CPU, one batch after the other on all cores.
+    """
+    import tensorflow as tf
+
+    from la_tf.data.views import ViewMaker
+
+    maker = ViewMaker(10, NUM_VIEWS, on_host=False)
+    labels = tf.range(len(images)) % 10
+    forms = {"device, compiled": maker.compiled, "device": tf.function(maker.on_device)}
+    speeds = {}
+    for name, form in forms.items():
+        batches = _calls(form, tf.constant(images), labels)
+        next(batches)
+        speeds[name] = _rate(batches, seconds) * len(images) * NUM_VIEWS
+    return speeds
+
+
+def _calls(form, images, labels):
+    import tensorflow as tf
+
+    for step in range(10**9):
+        yield form(images, labels, tf.constant([[step, 1]]))[0].numpy()
 
 
 def _rate(iterator, seconds):

@@ -47,6 +47,35 @@ def cutmix(views, labels, seed, probability=0.5):
     return tf.cond(coin, mixed, lambda: (views, labels))
 
 
+def cutmix_words(views, labels, seed, probability=0.5):
+    """As `cutmix`, for words `[B, K, H, W]` on an accelerator.
+
+    It mixes always and chooses afterwards, so that no host waits for the coin.
+    """
+    coin_seed, box_seed, partner_seed = draws.split(seed, 3)
+    coin = draws.uniform([], coin_seed) < probability
+    (batch, num_views), (height, width) = (
+        tf.unstack(tf.shape(labels)[:2]),
+        views.shape[2:],
+    )
+    (top, bottom, left, right), share = _draw_box(height, width, box_seed)
+    partners = _draw_partners(batch, num_views, partner_seed)
+    row, column = np.arange(height)[:, np.newaxis], np.arange(width)
+    inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
+    others = tf.gather(tf.reshape(views, [-1, height, width]), partners)
+    mixed = _mix_labels(labels, tf.cast(share, labels.dtype), partners)
+    return tf.where(coin & inside, others, views), tf.where(coin, mixed, labels)
+
+
+def cutout_words(views, seed, size, word):
+    """As `cutout`, for words `[B, K, H, W]` on an accelerator and the fill's word."""
+    batch, (height, width) = tf.shape(views)[0], views.shape[2:]
+    row_seed, column_seed = draws.split(seed, 2)
+    rows = _draw_interval(batch, height, size, row_seed)[:, tf.newaxis, :, tf.newaxis]
+    columns = _draw_interval(batch, width, size, column_seed)[:, tf.newaxis, tf.newaxis]
+    return tf.where(rows & columns, tf.constant(word, views.dtype), views)
+
+
 def cutout(views, seed, size, fill):
     """Views with one square of each image filled, the same in all views of an image.
 
@@ -82,10 +111,11 @@ def _draw_box(height, width, seed):
     """A box (top, bottom, left, right) and the share of the area outside it."""
     share_seed, row_seed, column_seed = draws.split(seed, 3)
     # Beta(1, 1) is uniform, and so is 1 - λ.
-    side = tf.sqrt(draws.uniform([], share_seed))
+    # In float64, whose square root is the same on every device.
+    side = tf.sqrt(tf.cast(draws.uniform([], share_seed), tf.float64))
 
     def interval(length, seed):
-        half = tf.cast(side * tf.cast(length, tf.float32), tf.int32) // 2
+        half = tf.cast(side * tf.cast(length, tf.float64), tf.int32) // 2
         centre = draws.below([], seed, length)
         return tf.maximum(centre - half, 0), tf.minimum(centre + half, length)
 
@@ -101,7 +131,8 @@ def _draw_partners(batch, num_views, seed):
     A view counts as b * K + k among all the views of the batch.
     """
     keys = draws.uniform([num_views, batch], seed)
-    images = tf.transpose(tf.argsort(keys, axis=1))
+    images = tf.cast(tf.transpose(tf.argsort(keys, axis=1)), tf.int64)
+    num_views = tf.cast(num_views, tf.int64)
     return images * num_views + tf.range(num_views)
 
 
@@ -132,8 +163,8 @@ def _mix_labels(labels, share, partners):
 
 def _draw_interval(batch, length, size, seed):
     """Whether each of `length` places lies in the image's interval, `[B, length]`."""
-    centres = draws.below([batch, 1], seed, length)
-    places = tf.range(length) - (centres - size // 2)
+    centres = tf.cast(draws.below([batch, 1], seed, length), tf.int64)
+    places = tf.range(length, dtype=tf.int64) - (centres - size // 2)
     return (places >= 0) & (places < size)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import draws, luma
-from la_tf.data.sources import decoding
+from la_tf.data.sources import decoding, orientation
 
 AREA = (0.08, 1.0)
 ASPECT = (3 / 4, 4 / 3)
@@ -158,13 +158,17 @@ def _views_of_image(image, num_views, size, seed, flip):
 
 def _view_of_jpeg(encoded, size, seed, flip):
     """One view `[1, size, size, 3]`; what lies outside its crop is not decoded."""
-    shape = tf.io.extract_jpeg_shape(encoded)
+    turn = orientation.of_jpeg(encoded)
+    shape = orientation.upright_shape(tf.io.extract_jpeg_shape(encoded), turn)
     views = draw(shape[0], shape[1], 1, seed, flip)
     one = Draws(*[values[0] for values in views])
     crop = tf.image.decode_and_crop_jpeg(
-        encoded, one.boxes, channels=3, dct_method=decoding.DCT_METHOD
+        encoded,
+        orientation.stored_box(one.boxes, shape, turn),
+        channels=3,
+        dct_method=decoding.DCT_METHOD,
     )
-    return render(crop, one, size)[tf.newaxis]
+    return render(orientation.upright(crop, turn), one, size)[tf.newaxis]
 
 
 def _draw_boxes(height, width, num_views, seed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from la_tf import draws
+from la_tf.ops import geometry, operation
 
 
 def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
@@ -30,6 +31,31 @@ def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
     sources = tf.stack([images, tf.reverse(images, [2])] if flip else [images])
     views = _crop(sources, mirrored, tops, lefts, padding)
     return tf.ensure_shape(views, [images.shape[0], num_views, *images.shape[1:]])
+
+
+def crop_words(words, num_views, seed, padding=4, flip=True):
+    """As `pad_crop_flip`, for words `[B, H, W]` on an accelerator: `[B, K, H, W]`.
+
+    A crop is an affine map like any other.
+    """
+    batch, width = tf.shape(words, tf.int64)[0], words.shape[2]
+    tops, lefts, mirrored = (
+        tf.reshape(tf.cast(drawn, tf.int64), [-1])
+        for drawn in _draw(batch, num_views, seed, padding, flip)
+    )
+    across = lefts - padding
+    coefficients = operation.pack(
+        geometry.ONE * (1 - 2 * mirrored),
+        tf.zeros_like(lefts),
+        geometry.ONE * tf.where(mirrored > 0, width - 1 - across, across)
+        + geometry.HALF,
+        tf.zeros_like(lefts),
+        tf.zeros_like(lefts) + geometry.ONE,
+        geometry.ONE * (tops - padding) + geometry.HALF,
+    )
+    sources = tf.range(batch * num_views) // num_views
+    views = geometry.sample(words, coefficients, 0.0, sources)
+    return tf.reshape(views, [-1, num_views, *words.shape[1:]])
 
 
 def _check(images, num_views, padding):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from la_tf import config, draws, policy
 from la_tf.data import final, inception, pad_and_crop
-from la_tf.ops import checks, mixing
+from la_tf.ops import checks, mixing, words
 
 # Keeps these draws apart from all others that start from the same seed.
 _STEPS = 3
@@ -35,7 +36,8 @@ class ViewMaker:
         operations: False leaves out the policies, which are then given as zeros.
         keep_early: also give the views and labels as they were before the final step.
         on_host: True for tf.data, where the policies run as one compiled program on the
-            CPU; False for a step on an accelerator or under a distribution strategy.
+            CPU; False for a step on an accelerator or under a distribution strategy,
+            where all of it is one compiled program.
     """
 
     def __init__(
@@ -70,6 +72,9 @@ class ViewMaker:
         self.padding = padding
         self.flip = flip
         self.keep_early = keep_early
+        self._on_host = on_host
+        # Compiled by itself: the step as a whole cannot be under a strategy.
+        self.compiled = tf.function(self.on_device, jit_compile=True, autograph=False)
 
     def from_images(self, images, labels, seeds):
         """A training batch from whole images: crop and flip, policies, final step.
@@ -80,6 +85,8 @@ class ViewMaker:
             seeds: whole numbers [B, 2]; the first row is used.
         """
         images = checks.to_bytes(images)
+        if not self._on_host:
+            return self.compiled(images, labels, seeds)
         crop_seed, seed = draws.split(seeds[0], 2)
         base_views = pad_and_crop.pad_crop_flip(
             images, self.num_views, crop_seed, self.padding, self.flip
@@ -104,8 +111,44 @@ class ViewMaker:
                 f"there are {base_views.shape[1]} views of each image; "
                 f"num_views is {self.num_views}"
             )
+        if not self._on_host:
+            return self.compiled(base_views, labels, seeds)
         _, seed = draws.split(seeds[0], 2)
         return self._finish(base_views, labels, seed)
+
+    def on_device(self, images, labels, seeds):
+        """A training batch as `from_images` and `from_base_views` give it, by words.
+
+        Whole batches of static size in types that an accelerator has kernels for.
+
+        Args:
+            images: uint8 [B, H, W, C], or base views [B, K, H, W, C].
+            labels: whole numbers [B].
+            seeds: whole numbers [B, 2]; the first row is used.
+        """
+        channels, views = images.shape[-1], words.pack(images)
+        crop_seed, seed = draws.split(seeds[0], 2)
+        if images.shape.rank == 4:
+            views = pad_and_crop.crop_words(
+                views, self.num_views, crop_seed, self.padding, self.flip
+            )
+        draw_seed, apply_seed, final_seed = draws.split(seed, 3)
+        labels = self._one_hot(labels)
+        policies = tf.zeros(tf.shape(labels)[:2], tf.int32)
+        if self.policies is not None:
+            policies, levels = policy.draw(
+                tf.shape(labels)[0], self.num_views, draw_seed
+            )
+            views, labels = self.policies.apply_to_words(
+                views, labels, policies, levels, apply_seed, channels
+            )
+        last, last_labels = self._final_words(views, labels, final_seed, channels)
+        batch = (words.unpack(last, channels), last_labels, policies)
+        return (
+            batch + (words.unpack(views, channels), labels)
+            if self.keep_early
+            else batch
+        )
 
     def _finish(self, views, labels, seed):
         draw_seed, apply_seed, final_seed = draws.split(seed, 3)
@@ -136,11 +179,22 @@ class ViewMaker:
         if self.final == "cutmix":
             return final.cutmix(views, labels, seed, self.cutmix_probability)
         if self.final == "cutout":
-            grey = views.shape[-1] == 1
-            mean = mixing.CUTOUT_GREY if grey else mixing.CUTOUT_COLOUR
-            fill = mean if self.fill is None else self.fill
+            fill = self._fill(views.shape[-1])
             return final.cutout(views, seed, self._cutout_side(views), fill), labels
         return views, labels
+
+    def _final_words(self, views, labels, seed, channels):
+        if self.final == "cutmix":
+            return final.cutmix_words(views, labels, seed, self.cutmix_probability)
+        if self.final == "cutout":
+            word = words.colour(np.round(self._fill(channels)), channels)
+            size = self._cutout_side(views)
+            return final.cutout_words(views, seed, size, word), labels
+        return views, labels
+
+    def _fill(self, channels):
+        mean = mixing.CUTOUT_GREY if channels == 1 else mixing.CUTOUT_COLOUR
+        return mean if self.fill is None else self.fill
 
     def _cutout_side(self, views):
         if self.cutout_size is not None:

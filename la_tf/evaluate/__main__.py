@@ -4,10 +4,10 @@ import json
 import pathlib
 
 from flags import evaluate as evaluate_flags
-from la_tf import cli
+from la_tf import cli, files
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
-from la_tf.run import provenance
 
 _HARDEST = 3
 
@@ -17,8 +17,8 @@ def main():
     folder = None
     if options.saved_model is None:
         folder = run_folder.RunFolder(options.run_dir)
-        # A folder that is no run is told before TensorFlow takes its seconds to load.
-        folder.config()
+        # A wrong path is told before TensorFlow takes its seconds to load.
+        _check_images(folder.config(), options.overrides)
     _tell(options, [f"evaluating {options.saved_model or options.run_dir}"])
     cli.load_tensorflow(options.verbosity)
     result = evaluate(options, folder)
@@ -45,27 +45,13 @@ def evaluate(options, folder):
         classifier = candidate.from_export(options.saved_model)
     else:
         classifier = candidate.from_run(folder, options.checkpoint)
-    source = scoring.load_test_images(classifier, options.overrides)
-    answers = scoring.answers(classifier, source.test, options.verbosity)
-    result = {
-        **classifier.origin,
-        "model": classifier.config.model,
-        "dataset": source.name,
-        "location": source.location,
-        "held_out": bool(options.overrides.get("holdout", classifier.config.holdout)),
-        "same_names": tuple(source.class_names) == classifier.class_names,
-        **scoring.results(*answers, classifier.class_names),
-        "versions": provenance.versions(),
-    }
-    if options.robustness_images:
-        result["robustness"] = scoring.robustness(
-            classifier,
-            source.test,
-            options.robustness_level,
-            options.robustness_images,
-            options.verbosity,
-        )
-    return result
+    return scoring.evaluation(
+        classifier,
+        options.overrides,
+        options.robustness_level,
+        options.robustness_images,
+        options.verbosity,
+    )
 
 
 def table(result):
@@ -104,15 +90,21 @@ def write(result, folder):
     )
     json_path = folder / "evaluation.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        json_path.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-        confusion_path.write_bytes(drawing.png(figure))
+        files.write(json_path, (json.dumps(result, indent=2) + "\n").encode())
+        files.write(confusion_path, drawing.png(figure))
     except OSError as error:
         raise UserError(
             f"--output_dir={folder} cannot be written ({error.strerror}); choose "
             "another --output_dir."
         ) from None
     return json_path, confusion_path
+
+
+def _check_images(config, overrides):
+    dataset = overrides.get("dataset", config.dataset)
+    # Of another data set the place is not the run's.
+    own = config.data_dir if dataset == config.dataset else None
+    sources.check(dataset, overrides.get("data_dir", own))
 
 
 def _hardest(result):

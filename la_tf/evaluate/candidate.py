@@ -13,6 +13,7 @@ from typing import Callable
 import tensorflow as tf
 
 import models
+from la_tf import sha256sums
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.export import writer
@@ -75,6 +76,9 @@ def from_export(path):
         path = path / str(versions[-1])
     load = _LOADERS.get(path.suffix, _saved_model)
     folder = path if load is _saved_model else path.parent
+    sums = folder / writer.SUMS_PATH
+    if sums.is_file():
+        sha256sums.check(folder, sums)
     try:
         training = json.loads((folder / writer.TRAINING_PATH).read_text("utf-8"))
         return Candidate(

@@ -8,12 +8,42 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import console, ops
-from la_tf.data import batches
+from la_tf.data import batches, integrity
 from la_tf.errors import UserError
 from la_tf.evaluate import measures
-from la_tf.run import build
+from la_tf.run import build, provenance
 
 _TOP = 5
+
+
+def evaluation(candidate, overrides, level=9, robustness_images=1000, verbosity=0):
+    """Return what evaluation.json holds.
+
+    Args:
+        candidate: the `Candidate`.
+        overrides: fields of TrainConfig that the user gave anew.
+        level: of the operations that images are changed by.
+        robustness_images: how many are changed; 0 leaves this out.
+        verbosity: no progress is shown below 0.
+    """
+    source = load_test_images(candidate, overrides)
+    with integrity.told(source):
+        logits, labels = answers(candidate, source.test, verbosity)
+    result = {
+        **candidate.origin,
+        "model": candidate.config.model,
+        "dataset": source.name,
+        "location": source.location,
+        "held_out": bool(overrides.get("holdout", candidate.config.holdout)),
+        "same_names": tuple(source.class_names) == candidate.class_names,
+        **results(logits, labels, candidate.class_names),
+        "versions": provenance.versions(),
+    }
+    if robustness_images:
+        result["robustness"] = robustness(
+            candidate, source.test, level, robustness_images, verbosity
+        )
+    return result
 
 
 def load_test_images(candidate, overrides):

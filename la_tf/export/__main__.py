@@ -32,6 +32,7 @@ def main():
             stages,
             version=options.version,
             checkpoint=options.checkpoint,
+            most_megapixels=options.max_megapixels,
             tflite=options.tflite,
             onnx=options.onnx,
             data_dir=options.data_dir,

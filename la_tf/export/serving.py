@@ -6,6 +6,9 @@ import functools
 
 import tensorflow as tf
 
+from la_tf import keras_generation
+from la_tf.export import claims
+
 
 class Server(tf.Module):
     """Answers for images: probabilities, the most likely label, and its name.
@@ -19,14 +22,18 @@ class Server(tf.Module):
         class_names: the classes' names in the order of the logits.
         class_names_file: a text file of them, a line each; it travels as an asset.
         prepare: a function from an encoded image to the classifier's uint8 pixels.
+        most_megapixels: encoded images that claim to be larger are not decoded.
     """
 
-    def __init__(self, classifier, class_names, class_names_file, prepare):
+    def __init__(
+        self, classifier, class_names, class_names_file, prepare, most_megapixels=50.0
+    ):
         super().__init__(name="server")
         # Behind a partial: of a Keras model among the attributes, every layer would be
         # saved with functions of its own, for training too.
         self._classify = functools.partial(classifier, training=False)
         self._prepare = prepare
+        self._most_megapixels = most_megapixels
         self._class_names = tuple(class_names)
         self._images = tf.TensorSpec(classifier.input_shape, tf.uint8, "images")
         self.weights = variables(classifier)
@@ -50,14 +57,46 @@ class Server(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "image_bytes")])
     def from_bytes(self, image_bytes):
-        """The answers for encoded images, JPEG, PNG, BMP or GIF, of any size."""
-        # The files differ in size, so each is decoded and cropped on its own.
-        pixels = tf.map_fn(
-            self._prepare,
+        """The answers for encoded images, JPEG, PNG, BMP or GIF.
+
+        Besides them `error`: empty, or why an image was not looked at. Its label is
+        then -1, its name empty and its probabilities 0; the others are answered.
+        """
+        # The files differ in size, so each is decoded and cropped on its own; few at a
+        # time, as each may take some hundred megabytes.
+        images, errors = tf.map_fn(
+            self._from_bytes,
             image_bytes,
-            fn_output_signature=tf.TensorSpec(self._images.shape[1:], tf.uint8),
+            fn_output_signature=(
+                tf.TensorSpec(self._images.shape[1:], tf.uint8),
+                tf.TensorSpec([], tf.string),
+            ),
+            parallel_iterations=2,
         )
-        return self(pixels)
+        answers, refused = self(images), tf.strings.length(errors) > 0
+        return {
+            "probabilities": tf.where(refused[:, None], 0.0, answers["probabilities"]),
+            "label": tf.where(refused, -1, answers["label"]),
+            "name": tf.where(refused, "", answers["name"]),
+            "error": errors,
+        }
+
+    def _from_bytes(self, encoded):
+        """One image's pixels, and why it has none: an empty text if it has."""
+        claimed = claims.pixels(encoded)
+        limit = int(1e6 * self._most_megapixels)
+        error = tf.strings.join(
+            [
+                "the image claims ",
+                tf.strings.as_string(claimed),
+                f" pixels, which is above the limit of {limit}",
+            ]
+        )
+        return tf.cond(
+            claimed <= limit,
+            lambda: (self._prepare(claims.first_frame(encoded)), ""),
+            lambda: (tf.zeros(self._images.shape[1:], tf.uint8), error),
+        )
 
     def _logits(self, images):
         if images.dtype.is_floating:
@@ -108,7 +147,6 @@ def _refuse_scaled(images):
 def variables(classifier):
     """Return the classifier's weights as TensorFlow's own variables.
 
-    Those of Keras 3 wrap one each; tools that freeze a SavedModel do not look inside.
+    Tools that freeze a SavedModel do not look inside those of Keras 3.
     """
-    weights = classifier.variables
-    return [each if isinstance(each, tf.Variable) else each.value for each in weights]
+    return [keras_generation.tensorflow_variable(each) for each in classifier.variables]

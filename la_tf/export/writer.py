@@ -20,6 +20,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
+from la_tf import sha256sums
 from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.export import portable, serving, warmup
@@ -27,6 +28,8 @@ from la_tf.run import build, restore
 
 # The run's config.json and the checkpoint's name, below the version's folder.
 TRAINING_PATH = "assets.extra/training.json"
+# Of all other files, as `sha256sum --check` reads it.
+SUMS_PATH = "assets.extra/SHA256SUMS"
 KERAS_NAME = "classifier.keras"
 ONNX_NAME = "classifier.onnx"
 
@@ -41,6 +44,7 @@ def export_run(
     *,
     version=None,
     checkpoint="last",
+    most_megapixels=50.0,
     tflite=(),
     onnx=False,
     data_dir=None,
@@ -53,6 +57,7 @@ def export_run(
         stages: is told what is being done, a `console.Stages`.
         version: a number from 1; None takes the one after the largest.
         checkpoint: "last", "best" or a path.
+        most_megapixels: larger encoded images are refused before they are decoded.
         tflite: which of `TFLITE_KINDS` to add.
         onnx: whether to add an ONNX file.
         data_dir: where the run's images are, which int8 takes, if not where they were.
@@ -68,7 +73,7 @@ def export_run(
     images = _representative(network, data_dir) if "int8" in tflite else None
     with _new_folder(target) as partial:
         stages.begin("tracing and writing it")
-        server = _save(network, partial)
+        server = _save(network, partial, most_megapixels)
         stages.begin("adding the warm-up requests")
         _add_extras(network, server, partial, export_dir.resolve().name)
         network.classifier.save(partial / KERAS_NAME)
@@ -82,6 +87,7 @@ def export_run(
         if onnx:
             stages.begin("converting to ONNX")
             (partial / ONNX_NAME).write_bytes(portable.onnx(whole))
+        sha256sums.write(partial, partial / SUMS_PATH)
     return target
 
 
@@ -143,7 +149,7 @@ def _why(target, error):
     )
 
 
-def _save(network, path):
+def _save(network, path, most_megapixels):
     """The `Server` of a network, after it was written to `path`."""
     with tempfile.TemporaryDirectory() as scratch:
         names_file = pathlib.Path(scratch) / "class_names.txt"
@@ -157,6 +163,7 @@ def _save(network, path):
                 network.image_shape,
                 encoded=network.config.preprocessing == "inception",
             ),
+            most_megapixels,
         )
         tf.saved_model.save(
             server,

@@ -10,52 +10,81 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf.luma import grey
+from la_tf import luma
 from la_tf.ops import operation
 
+# As Pillow has them, in float32; in float64, where a product with them is exact.
 FACTORS = np.linspace(0.1, 1.9, operation.NUM_LEVELS).astype(np.float32)
+FACTORS = FACTORS.astype(np.float64)
 
 
-def blend(start, end, level):
-    """start + factor (end - start), cut off and clipped, as uint8.
+def factor_parameters(level):
+    """The parameters of an operation whose only one is the level's factor."""
+    # A column holds whole numbers: the bits of a float64 are one.
+    return operation.pack(tf.gather(FACTORS.view(np.int64), level))
+
+
+def factor_of(parameters):
+    """The factor of each image, float64 [B, 1, 1, 1]."""
+    return tf.bitcast(operation.each_image(parameters, 0), tf.float64)
+
+
+def blend(start, end, factor):
+    """start + factor (end - start), clipped; cut off the fraction to have Pillow's.
 
     Args:
-        start, end: int32 in 0..255.
-        level: int32, of a shape that broadcasts with them; 0.1 to 1.9 is the factor.
+        start, end: whole numbers 0..255 of one type.
+        factor: float64, of a shape that broadcasts with them.
+
+    Returns:
+        float32.
     """
     # The product is exact in float64 and rounded by the cast: written in float32, a
     # compiler could fuse it with the sum and leave that rounding out.
-    factor = tf.gather(FACTORS.astype(np.float64), level)
     product = tf.cast(factor * tf.cast(end - start, tf.float64), tf.float32)
-    mixed = tf.cast(start, tf.float32) + product
-    return tf.cast(tf.clip_by_value(mixed, 0.0, 255.0), tf.uint8)
+    return tf.clip_by_value(tf.cast(start, tf.float32) + product, 0.0, 255.0)
+
+
+class Blend(operation.Operation):
+    """An operation that blends an image with one made from it."""
+
+    def parameters(self, level, noise, height, width):
+        return factor_parameters(level)
+
+    def factor(self, parameters):
+        """The image's own part of the blend, float64 [B, 1, 1, 1]."""
+        return factor_of(parameters)
+
+    def start(self, channels):
+        """What is blended with, for channels float32 [B, H, W]: as many channels."""
+        raise NotImplementedError
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Color(operation.Operation):
+class Color(Blend):
     """Images with their colour weakened or strengthened by a factor 0.1 to 1.9."""
 
-    def parameters(self, level, noise, height, width):
-        return operation.pack(level)
+    def start(self, channels):
+        return [luma.of_channels(channels)] * len(channels)
 
     def transform(self, images, parameters, partners=None):
         if images.shape[-1] == 1:
             return images
-        level = operation.each_image(parameters, 0)
-        return blend(grey(images), tf.cast(images, tf.int32), level)
+        end = tf.cast(images, tf.int32)
+        return tf.cast(blend(luma.grey(images), end, factor_of(parameters)), tf.uint8)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Sharpness(operation.Operation):
+class Sharpness(Blend):
     """Images smoothed or sharpened by a factor 0.1 to 1.9; borders stay as they are."""
 
-    def parameters(self, level, noise, height, width):
-        return operation.pack(level)
+    def start(self, channels):
+        return [_smooth_inside(channel) for channel in channels]
 
     def transform(self, images, parameters, partners=None):
         values = tf.cast(images, tf.int32)
-        level = operation.each_image(parameters, 0)
-        sharpened = blend(_smooth(values), values, level)
+        sharpened = blend(_smooth(values), values, factor_of(parameters))
+        sharpened = tf.cast(sharpened, tf.uint8)
         return tf.where(_has_eight_neighbours(images), sharpened, images)
 
 
@@ -74,3 +103,24 @@ def _has_eight_neighbours(images):
     row, column = tf.range(height)[:, tf.newaxis], tf.range(width)
     inside = (row > 0) & (row < height - 1) & (column > 0) & (column < width - 1)
     return inside[..., tf.newaxis]
+
+
+def _smooth_inside(channel):
+    """The mean of 3 by 3 pixels as `_smooth` has it; the border as it is."""
+    _, height, width = channel.shape
+    if min(height, width) < 3:
+        return channel
+    rows = channel[:, :-2] + channel[:, 1:-1] + channel[:, 2:]
+    total = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]
+    total += 4.0 * channel[:, 1:-1, 1:-1]
+    # A 26th of an odd number is never near a whole one, so that no rounding matters.
+    mean = tf.floor((2.0 * total + 13.0) * (1.0 / 26.0))
+    return tf.where(
+        _is_inside(height, width), tf.pad(mean, [[0, 0], [1, 1], [1, 1]]), channel
+    )
+
+
+def _is_inside(height, width):
+    inside = np.zeros([height, width], bool)
+    inside[1:-1, 1:-1] = True
+    return tf.constant(inside)

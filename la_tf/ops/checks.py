@@ -31,12 +31,12 @@ def to_bytes(images, rank=4):
 
 
 def to_levels(level, batch_size):
-    """The levels as int32 [batch_size]; one number serves the whole batch."""
+    """The levels as int64 [batch_size]; one number serves the whole batch."""
     if not tf.is_tensor(level) and not np.issubdtype(
         np.asarray(level).dtype, np.integer
     ):
         raise ValueError(f"level is {level!r}; give whole numbers from 0 to 9")
-    level = tf.cast(tf.convert_to_tensor(level), tf.int32)
+    level = tf.cast(tf.convert_to_tensor(level), tf.int64)
     if level.shape.rank not in (0, 1):
         raise ValueError(f"level has shape {level.shape}; give one number an image")
     inside = tf.reduce_all((level >= 0) & (level < NUM_LEVELS))

@@ -46,7 +46,8 @@ class Program:
                 branches = [
                     _branch(layer, image, row, base, partner) for layer in self._layers
                 ]
-                return stage + 1, tf.switch_case(index[view, stage], branches)
+                chosen = tf.cast(index[view, stage], tf.int32)
+                return stage + 1, tf.switch_case(chosen, branches)
 
             # A loop, not two copies of the code: they would take ten times as long to
             # compile.

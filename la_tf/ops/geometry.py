@@ -17,6 +17,8 @@ from la_tf.ops import operation
 
 ONE = 1 << 16
 HALF = 1 << 15
+# The coefficients of the map that leaves every pixel where it is.
+IDENTITY = np.array([ONE, 0, HALF, 0, ONE, HALF])
 
 MAX_SHEAR = 0.3
 MAX_DEGREES = 30.0
@@ -33,7 +35,8 @@ def affine(images, coefficients):
     height, width = shape[1], shape[2]
     x = tf.range(width)[tf.newaxis, tf.newaxis, :]
     y = tf.range(height)[tf.newaxis, :, tf.newaxis]
-    a, b, c, d, e, f = tf.unstack(coefficients[:, :, tf.newaxis, tf.newaxis], axis=1)
+    coefficients = tf.cast(coefficients, tf.int32)[:, :, tf.newaxis, tf.newaxis]
+    a, b, c, d, e, f = tf.unstack(coefficients, axis=1)
     column = tf.bitwise.right_shift(a * x + b * y + c, 16)
     row = tf.bitwise.right_shift(d * x + e * y + f, 16)
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
@@ -45,9 +48,45 @@ def affine(images, coefficients):
     )
 
 
+def sample(words, coefficients, fill, sources=None):
+    """As `affine`, for words, one a pixel, of static height and width: [N, H, W].
+
+    Args:
+        words: float32 [M, H, W].
+        coefficients: int64 [N, 6].
+        fill: the word for what lies outside.
+        sources: int64 [N], the image of each view; None if there are as many.
+    """
+    _, height, width = words.shape
+    a, b, c, d, e, f = (
+        tf.cast(operation.each_image(coefficients, column), tf.uint32)[..., 0]
+        for column in range(6)
+    )
+    x = tf.constant(np.arange(width, dtype=np.uint32)[np.newaxis, np.newaxis])
+    y = tf.constant(np.arange(height, dtype=np.uint32)[np.newaxis, :, np.newaxis])
+    column, row = _whole(a * x + (b * y + c)), _whole(d * x + (e * y + f))
+    inside = (column < width) & (row < height)
+    if sources is None:
+        sources = tf.range(tf.shape(words, tf.int64)[0])
+    sources = sources[:, tf.newaxis, tf.newaxis]
+    first = tf.cast(sources * (height * width), tf.uint32)
+    index = first + tf.where(inside, row * width + column, tf.constant(0, tf.uint32))
+    sampled = tf.gather(tf.reshape(words, [-1]), tf.cast(index, tf.int32))
+    return tf.where(inside, sampled, tf.constant(fill, tf.float32))
+
+
+def _whole(fixed):
+    """The floor of signed 16.16 numbers in uint32; the negative ones come out huge.
+
+    There is no int32 arithmetic on a GPU, and uint32 wraps around as that does.
+    """
+    shifted = tf.bitwise.right_shift(fixed + (1 << 31), tf.constant(16, tf.uint32))
+    return shifted - (1 << 15)
+
+
 def _fixed(number):
     """A number in 16.16 fixed point, rounded as Pillow rounds it."""
-    return np.floor(np.asarray(number, np.float64) * ONE + 0.5).astype(np.int32)
+    return np.floor(np.asarray(number, np.float64) * ONE + 0.5).astype(np.int64)
 
 
 def _signed_entry(table, level, noise):
@@ -56,12 +95,14 @@ def _signed_entry(table, level, noise):
     return tf.gather(tf.reshape(table, [-1]), row * operation.NUM_LEVELS + level)
 
 
-class _Affine(operation.Operation):
+class Affine(operation.Operation):
+    """An operation that moves pixels; its parameters are `affine`'s coefficients."""
+
     def transform(self, images, parameters, partners=None):
         return affine(images, parameters)
 
 
-class _Shear(_Affine):
+class _Shear(Affine):
     """Moves each line by its own distance times the level's slope, either way."""
 
     _slopes = np.array([[1], [-1]]) * np.linspace(0, MAX_SHEAR, operation.NUM_LEVELS)
@@ -94,16 +135,16 @@ class ShearY(_Shear):
 
 def _shift(level, noise, side):
     """Whole pixels to move by: up to 150/331 of the side, either way, 16.16 fixed."""
-    numerator = tf.cast(level, tf.int64) * tf.cast(side, tf.int64) * SHIFT_NUMERATOR
+    numerator = level * tf.cast(side, tf.int64) * SHIFT_NUMERATOR
     # The pixel centre's half is added before the floor, for either sign.
     forward = (2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
     back = (-2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
     bit = tf.bitwise.bitwise_and(noise[:, 0], 1)
-    return tf.cast(tf.where(bit == 0, forward, back), tf.int32) * ONE
+    return tf.where(bit == 0, forward, back) * ONE
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class TranslateX(_Affine):
+class TranslateX(Affine):
     """Images moved along x by 0 to 150/331 of their width, to the left or right."""
 
     def parameters(self, level, noise, height, width):
@@ -113,7 +154,7 @@ class TranslateX(_Affine):
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class TranslateY(_Affine):
+class TranslateY(Affine):
     """Images moved along y by 0 to 150/331 of their height, up or down."""
 
     def parameters(self, level, noise, height, width):
@@ -123,7 +164,7 @@ class TranslateY(_Affine):
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Rotate(_Affine):
+class Rotate(Affine):
     """Images turned about their centre by -30 to 30 degrees, counter-clockwise."""
 
     _angles = [
@@ -142,7 +183,7 @@ class Rotate(_Affine):
         return operation.pack(a, b, tf.gather(c, level), d, e, tf.gather(f, level))
 
     def _offsets(self, height, width):
-        """The two offsets for each level, int32 [10], that keep the centre in place."""
+        """The two offsets for each level, int64 [10], that keep the centre in place."""
         x, y = tf.cast(width, tf.float64) / 2, tf.cast(height, tf.float64) / 2
         cosine, sine = self._cosines, self._sines
         offset_x = cosine * -x + sine * -y + x + 0.5 * cosine + 0.5 * sine
@@ -151,4 +192,4 @@ class Rotate(_Affine):
 
 
 def _fixed_tensor(number):
-    return tf.cast(tf.floor(number * ONE + 0.5), tf.int32)
+    return tf.cast(tf.floor(number * ONE + 0.5), tf.int64)

@@ -27,7 +27,7 @@ class Cutout(operation.Operation):
     """
 
     def parameters(self, level, noise, height, width):
-        side = tf.minimum(height, width)
+        side = tf.cast(tf.minimum(height, width), tf.int64)
         size = (2 * level * CUTOUT_NUMERATOR * side + CUTOUT_DENOMINATOR) // (
             2 * CUTOUT_DENOMINATOR
         )
@@ -38,7 +38,8 @@ class Cutout(operation.Operation):
     def transform(self, images, parameters, partners=None):
         shape = tf.shape(images)
         top, bottom, left, right = (
-            operation.each_image(parameters, column) for column in range(4)
+            tf.cast(operation.each_image(parameters, column), tf.int32)
+            for column in range(4)
         )
         row = tf.range(shape[1])[:, tf.newaxis, tf.newaxis]
         column = tf.range(shape[2])[:, tf.newaxis]
@@ -47,10 +48,20 @@ class Cutout(operation.Operation):
         fill = tf.constant(CUTOUT_GREY if grey else CUTOUT_COLOUR, tf.uint8)
         return tf.where(inside, fill, images)
 
+    def square(self, parameters, height, width):
+        """Whether each pixel is painted over, bool [B, H, W]."""
+        top, bottom, left, right = (
+            operation.each_image(parameters, column)[..., 0] for column in range(4)
+        )
+        row = tf.range(height, dtype=tf.int64)[:, tf.newaxis]
+        column = tf.range(width, dtype=tf.int64)
+        rows = (row >= top) & (row < bottom)
+        return rows & (column >= left) & (column < right)
+
 
 def share_of_partner(images, partners, share):
     """The images mixed with partners: share [B] in 65536ths is the images' own part."""
-    share = tf.reshape(share, [-1, 1, 1, 1])
+    share = tf.reshape(tf.cast(share, tf.int32), [-1, 1, 1, 1])
     mixed = share * tf.cast(images, tf.int32) + (ONE - share) * tf.cast(
         partners, tf.int32
     )
@@ -60,17 +71,25 @@ def share_of_partner(images, partners, share):
 def draw_partners(noise):
     """For each image the index of another one; itself where it is alone.
 
-    From noise [B, 2] int32 [B], or from noise [B, K, 2] for K views each, [B, K].
+    From noise [B, 2] int64 [B], or from noise [B, K, 2] for K views each, [B, K].
     """
-    count = tf.shape(noise)[0]
+    count = tf.shape(noise, tf.int64)[0]
     own = tf.reshape(tf.range(count), [-1] + [1] * (noise.shape.rank - 2))
     step = 1 + operation.below(noise[..., 1], tf.maximum(count - 1, 1))
     return (own + step) % count
 
 
-class _Mixing(operation.Operation):
+class Mixing(operation.Operation):
+    """An operation that mixes an image with another."""
+
     has_level = False
     needs_partner = True
+
+    def factor(self, parameters):
+        """The image's own part, float64 [B, 1, 1, 1]."""
+        # Pixels mixed by 65536ths are exact in float32: the blend is no other than
+        # `share_of_partner`.
+        return tf.cast(operation.each_image(parameters, 0), tf.float64) / ONE
 
     def transform(self, images, parameters, partners=None):
         return share_of_partner(images, partners, parameters[:, 0])
@@ -83,15 +102,15 @@ class _Mixing(operation.Operation):
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class SamplePairing(_Mixing):
+class SamplePairing(Mixing):
     """Images averaged with another image of the batch; labels stay as they are."""
 
     def parameters(self, level, noise, height, width):
-        return operation.pack(tf.fill(tf.shape(level), ONE // 2))
+        return operation.pack(tf.zeros_like(level) + ONE // 2)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class MixUp(_Mixing):
+class MixUp(Mixing):
     """Images mixed with another image of the batch by a Beta(alpha, alpha) share.
 
     Labels, where given, are mixed by the same share. With alpha 0 nothing changes.
@@ -145,9 +164,9 @@ def mix_labels(labels, partners, share):
 
 
 def _beta_quantiles(alpha):
-    """4,096 equally likely values of Beta(alpha, alpha) in 65536ths, int32."""
+    """4,096 equally likely values of Beta(alpha, alpha) in 65536ths, int64."""
     if alpha == 0:
-        return np.full(NUM_QUANTILES, ONE, np.int32)
+        return np.full(NUM_QUANTILES, ONE, np.int64)
     middles = (np.arange(NUM_QUANTILES) + 0.5) / NUM_QUANTILES
     quantiles = special.betaincinv(alpha, alpha, middles)
-    return np.round(quantiles * ONE).astype(np.int32)
+    return np.round(quantiles * ONE).astype(np.int64)

@@ -14,8 +14,8 @@ FILL = 128
 
 
 def draw_noise(shape, seed):
-    """Random numbers int32 [*shape, 2] in 0..2^31-2, the same on every device."""
-    return tf.random.stateless_uniform(
+    """Random numbers int64 [*shape, 2] in 0..2^31-2, the same on every device."""
+    noise = tf.random.stateless_uniform(
         tf.concat([shape, [NUM_NOISE]], axis=0),
         seed,
         minval=0,
@@ -23,12 +23,15 @@ def draw_noise(shape, seed):
         dtype=tf.int32,
         alg="philox",
     )
+    # TensorFlow takes int32 for shapes and computes with it on the host, even where the
+    # numbers are on a GPU. With int64 it stays there.
+    return tf.cast(noise, tf.int64)
 
 
 def below(noise, bound):
-    """Whole numbers 0..bound-1, evenly, from random numbers in 0..2^31-2."""
+    """Whole numbers 0..bound-1, evenly, from random numbers in 0..2^31-2; int64."""
     product = tf.cast(noise, tf.int64) * tf.cast(bound, tf.int64)
-    return tf.cast(tf.bitwise.right_shift(product, tf.constant(31, tf.int64)), tf.int32)
+    return tf.bitwise.right_shift(product, tf.constant(31, tf.int64))
 
 
 class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
@@ -61,11 +64,11 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
             self._random_generator = tf.random.Generator.from_seed(seed)
 
     def parameters(self, level, noise, height, width):
-        """Six whole numbers an image, int32 [B, 6], that `transform` understands.
+        """Six whole numbers an image, int64 [B, 6], that `transform` understands.
 
         Args:
-            level: int32 [B], 0..9.
-            noise: int32 [B, 2], random numbers from `draw_noise`.
+            level: int64 [B], 0..9.
+            noise: int64 [B, 2], random numbers from `draw_noise`.
             height, width: of the images; numbers or scalar tensors.
         """
         raise NotImplementedError
@@ -75,7 +78,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
 
         Args:
             images: uint8 [B, H, W, C].
-            parameters: int32 [B, 6] from `parameters`.
+            parameters: int64 [B, 6] from `parameters`.
             partners: uint8 [B, H, W, C], the images to mix with where one is needed.
         """
         raise NotImplementedError
@@ -112,7 +115,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         if self.level is None:
             level = below(draw_noise([batch_size], seeds[0])[:, 0], NUM_LEVELS)
         else:
-            level = tf.fill([batch_size], self.level)
+            level = tf.fill([batch_size], tf.constant(self.level, tf.int64))
         return {"level": level, "seed": seeds[1]}
 
     def augment_images(self, images, transformations, **unused):
@@ -139,8 +142,8 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
 
 
 def pack(*columns):
-    """Up to six int32 [B] columns side by side, filled up with zeros to [B, 6]."""
-    columns = [tf.cast(column, tf.int32) for column in columns]
+    """Up to six int64 [B] columns side by side, filled up with zeros to [B, 6]."""
+    columns = [tf.cast(column, tf.int64) for column in columns]
     empty = [tf.zeros_like(columns[0])] * (NUM_PARAMETERS - len(columns))
     return tf.stack(columns + empty, axis=1)
 

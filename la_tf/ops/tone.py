@@ -9,10 +9,13 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf import luma
 from la_tf.ops import blend, operation
 
 POSTERIZE_BITS = (8, 8, 7, 7, 6, 6, 5, 5, 4, 4)
 POSTERIZE_MASKS = np.array([256 - 2 ** (8 - bits) for bits in POSTERIZE_BITS])
+
+VALUES = np.arange(256).reshape([1, 1, 1, 256])
 
 
 def look_up(images, tables):
@@ -37,33 +40,57 @@ def _kept(tables):
     return tf.map_fn(tf.identity, tables[0])[tf.newaxis]
 
 
+class Tone(operation.Operation):
+    """An operation that is a table of 256 entries for each channel."""
+
+    # Whether the table depends on the image.
+    needs_pixels = False
+
+    def tables(self, parameters, channels=None):
+        """The tables, float32 [B, C or 1, 256].
+
+        Args:
+            parameters: int64 [B, 6].
+            channels: a list of float32 [B, H, W], where they are needed.
+        """
+        changed = self.change(tf.constant(VALUES), parameters)
+        return tf.cast(changed, tf.float32)[:, 0]
+
+    def change(self, values, parameters):
+        """What whole numbers [..., 256 or C] become, in their own type."""
+        raise NotImplementedError
+
+    def transform(self, images, parameters, partners=None):
+        return self.change(images, parameters)
+
+
 @keras.utils.register_keras_serializable(package="la_tf")
-class Posterize(operation.Operation):
+class Posterize(Tone):
     """Images with the lower bits cleared: 8 bits kept at level 0, 4 at level 9."""
 
     def parameters(self, level, noise, height, width):
         return operation.pack(tf.gather(POSTERIZE_MASKS, level))
 
-    def transform(self, images, parameters, partners=None):
-        mask = tf.cast(operation.each_image(parameters, 0), tf.uint8)
-        return tf.bitwise.bitwise_and(images, mask)
+    def change(self, values, parameters):
+        mask = tf.cast(operation.each_image(parameters, 0), values.dtype)
+        return tf.bitwise.bitwise_and(values, mask)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Solarize(operation.Operation):
+class Solarize(Tone):
     """Images inverted from a threshold up: 256 (never) at level 0, 0 at level 9."""
 
     def parameters(self, level, noise, height, width):
         # The largest value left alone, in ninths so that no threshold is rounded.
         return operation.pack((256 * (9 - level) - 1) // 9)
 
-    def transform(self, images, parameters, partners=None):
-        keep = operation.each_image(parameters, 0)
-        return tf.where(tf.cast(images, tf.int32) <= keep, images, 255 - images)
+    def change(self, values, parameters):
+        keep = tf.cast(operation.each_image(parameters, 0), tf.float32)
+        return tf.where(tf.cast(values, tf.float32) <= keep, values, 255 - values)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Invert(operation.Operation):
+class Invert(Tone):
     """Images as negatives; the level changes nothing."""
 
     has_level = False
@@ -71,44 +98,56 @@ class Invert(operation.Operation):
     def parameters(self, level, noise, height, width):
         return operation.pack(tf.zeros_like(level))
 
-    def transform(self, images, parameters, partners=None):
-        return 255 - images
+    def change(self, values, parameters):
+        return 255 - values
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Brightness(operation.Operation):
+class Brightness(Tone):
     """Images times 0.1 to 1.9, clipped."""
 
     def parameters(self, level, noise, height, width):
-        return operation.pack(level)
+        return blend.factor_parameters(level)
 
-    def transform(self, images, parameters, partners=None):
-        level = operation.each_image(parameters, 0)
-        return blend.blend(0, tf.cast(images, tf.int32), level)
+    def change(self, values, parameters):
+        changed = blend.blend(
+            0.0, tf.cast(values, tf.float32), blend.factor_of(parameters)
+        )
+        return tf.cast(changed, values.dtype)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Contrast(operation.Operation):
+class Contrast(Tone):
     """Images drawn towards, or away from, their mean grey by a factor 0.1 to 1.9."""
 
+    needs_pixels = True
+
     def parameters(self, level, noise, height, width):
-        return operation.pack(level)
+        return blend.factor_parameters(level)
+
+    def tables(self, parameters, channels=None):
+        grey = luma.of_channels(channels)
+        values = tf.constant(VALUES, tf.float32)
+        return tf.floor(_contrast(values, grey[..., tf.newaxis], parameters))[:, 0]
 
     def transform(self, images, parameters, partners=None):
-        mean = _rounded_mean(blend.grey(images))
-        level = operation.each_image(parameters, 0)
-        mean = tf.reshape(mean, [-1, 1, 1, 1])
-        return blend.blend(mean, tf.cast(images, tf.int32), level)
+        values = tf.cast(images, tf.float32)
+        return tf.cast(_contrast(values, luma.grey(images), parameters), tf.uint8)
+
+
+def _contrast(values, grey, parameters):
+    mean = tf.reshape(_rounded_mean(grey), [-1, 1, 1, 1])
+    return blend.blend(mean, values, blend.factor_of(parameters))
 
 
 def _rounded_mean(grey):
-    """The mean of each image, int32 [B], halves rounded up."""
+    """The mean of each image [B, H, W, 1], float32 [B], halves rounded up."""
     # Two steps: the sum of a large image does not fit 32 bits.
     rows = tf.cast(tf.reduce_sum(grey, axis=[2, 3]), tf.int64)
     total = tf.reduce_sum(rows, axis=1)
     shape = tf.shape(grey, tf.int64)
     count = shape[1] * shape[2]
-    return tf.cast((2 * total + count) // (2 * count), tf.int32)
+    return tf.cast((2 * total + count) // (2 * count), tf.float32)
 
 
 def _stretch_products():
@@ -121,71 +160,92 @@ def _stretch_products():
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class AutoContrast(operation.Operation):
+class AutoContrast(Tone):
     """Images with each channel stretched to 0..255; the level changes nothing."""
 
     has_level = False
+    needs_pixels = True
     _products = _stretch_products()
 
     def parameters(self, level, noise, height, width):
         return operation.pack(tf.zeros_like(level))
 
+    def tables(self, parameters, channels=None):
+        low = tf.stack([tf.reduce_min(one, axis=[1, 2]) for one in channels], axis=1)
+        high = tf.stack([tf.reduce_max(one, axis=[1, 2]) for one in channels], axis=1)
+        return self._stretching(low, high)
+
     def transform(self, images, parameters, partners=None):
-        return look_up(images, self._tables(images))
+        return look_up(images, self._tables_of(images))
 
     def transform_one(self, image, parameters, partner=None):
-        return look_up(image, _kept(self._tables(image)))
+        return look_up(image, _kept(self._tables_of(image)))
 
-    def _tables(self, images):
-        """Pillow's stretching table for each image and channel, uint8 [B, C, 256]."""
+    def _tables_of(self, images):
         low = _over_pixels(tf.minimum, tf.reduce_min, images)
         high = _over_pixels(tf.maximum, tf.reduce_max, images)
-        products = tf.gather(tf.constant(self._products), high - low)
-        offset = tf.gather(products, low, batch_dims=2)
-        stretched = tf.cast(products - offset[..., tf.newaxis], tf.int32)
-        flat = (high <= low)[..., tf.newaxis]
-        tables = tf.where(flat, tf.range(256), tf.clip_by_value(stretched, 0, 255))
-        return tf.cast(tables, tf.uint8)
+        return tf.cast(self._stretching(low, high), tf.uint8)
+
+    def _stretching(self, low, high):
+        """Pillow's tables, float32 [B, C, 256], for extremes float32 [B, C]."""
+        products = tf.constant(self._products)
+        row = tf.cast(high - low, tf.int32)
+        offset = tf.cast(256.0 * (high - low) + low, tf.int32)
+        offset = tf.gather(tf.reshape(products, [-1]), offset)[..., tf.newaxis]
+        stretched = tf.clip_by_value(tf.gather(products, row) - offset, 0.0, 255.0)
+        return tf.where(
+            (high <= low)[..., tf.newaxis],
+            tf.range(256.0),
+            tf.cast(tf.floor(stretched), tf.float32),
+        )
 
 
 def _over_pixels(choose, reduce, images):
-    """The smallest or largest value of each image and channel, int32 [B, C]."""
+    """The smallest or largest value of each image and channel, float32 [B, C]."""
     # Rows in halves, which overlap where their number is odd: XLA makes of it four
     # times as fast a code as of a reduction.
     rows = images
     while rows.shape[1] is not None and rows.shape[1] > 1:
         half = (rows.shape[1] + 1) // 2
         rows = choose(rows[:, :half], rows[:, -half:])
-    return tf.cast(reduce(rows, axis=[1, 2]), tf.int32)
+    return tf.cast(reduce(rows, axis=[1, 2]), tf.float32)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class Equalize(operation.Operation):
+class Equalize(Tone):
     """Images with each channel's histogram made even; the level changes nothing."""
 
     has_level = False
+    needs_pixels = True
 
     def parameters(self, level, noise, height, width):
         return operation.pack(tf.zeros_like(level))
 
+    def tables(self, parameters, channels=None):
+        return equalizing_tables(_channel_histograms(channels))
+
     def transform(self, images, parameters, partners=None):
-        return look_up(images, equalizing_tables(_histograms(images)))
+        tables = equalizing_tables(_histograms(images))
+        return look_up(images, tf.cast(tables, tf.uint8))
 
     def transform_one(self, image, parameters, partner=None):
-        return look_up(image, _kept(equalizing_tables(_counted(image))))
+        tables = equalizing_tables(_counted(image))
+        return look_up(image, _kept(tf.cast(tables, tf.uint8)))
 
 
 def equalizing_tables(histograms):
-    """Pillow's equalizing tables, uint8, for histograms int32, both [B, C, 256]."""
+    """Pillow's equalizing tables, float32, for histograms, both [B, C, 256]."""
+    # Quotients of whole numbers: in float64 no rounding reaches the next one.
+    histograms = tf.cast(histograms, tf.float64)
+    values = tf.range(256, dtype=tf.float64)
     total = tf.reduce_sum(histograms, axis=-1, keepdims=True)
-    places = tf.where(histograms > 0, tf.range(256), -1)
-    last = tf.reduce_max(places, axis=-1, keepdims=True)
-    last = tf.reduce_sum(tf.where(tf.range(256) == last, histograms, 0), -1, True)
-    step = (total - last) // 255
+    last = tf.reduce_max(tf.where(histograms > 0, values, -1.0), -1, keepdims=True)
+    last = tf.reduce_sum(tf.where(values == last, histograms, 0.0), -1, keepdims=True)
+    step = tf.floor((total - last) / 255.0)
     before = _running_sum(histograms) - histograms
-    even = (before + step // 2) // tf.maximum(step, 1)
-    tables = tf.where(step > 0, tf.minimum(even, 255), tf.range(256))
-    return tf.cast(tables, tf.uint8)
+    even = tf.floor((before + tf.floor(step * 0.5)) / tf.maximum(step, 1.0))
+    tables = tf.where(step > 0, tf.minimum(even, 255.0), values)
+    return tf.cast(tables, tf.float32)
 
 
 def _running_sum(histograms):
@@ -205,6 +265,20 @@ def _histograms(images):
     size = 256 * channels
     counts = tf.math.bincount(values, minlength=size, maxlength=size, axis=-1)
     return tf.reshape(counts, [-1, channels, 256])
+
+
+def _channel_histograms(channels):
+    """How often each value occurs, float32 [B, C, 256], for a list of channels.
+
+    Counted by a sum over segments, which a GPU and a compiler know alike.
+    """
+    values = tf.stack(channels, axis=1)
+    count = tf.shape(values)[0] * len(channels)
+    first = tf.range(tf.cast(count, tf.float32)) * 256.0
+    first = tf.reshape(first, [-1, len(channels), 1, 1])
+    bins = tf.cast(first + values, tf.int32)
+    counts = tf.math.unsorted_segment_sum(tf.ones_like(values), bins, count * 256)
+    return tf.reshape(counts, [-1, len(channels), 256])
 
 
 def _counted(image):

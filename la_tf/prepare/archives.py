@@ -33,7 +33,13 @@ _IDX_FILES = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-_PIXELS = 32 * 32 * 3
+_SIDE = 32
+_PIXELS = _SIDE * _SIDE * 3
+
+# Bytes that an archive may unpack to; those of the data sets known here are below a
+# third of it. An idx file holds 47 MB at the most.
+_MOST_UNPACKED = 1 << 30
+_MOST_IDX = 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,16 +119,31 @@ def _unpacked(dataset, archive, folder, official):
 
 
 def unpack(archive, folder):
-    """None; writes a tar archive's files into `folder`, without their own folders."""
+    """None; writes a tar archive's files into `folder`, without their own folders.
+
+    Only plain files are written, by their last name: nothing anywhere else, nothing
+    twice, and not more than `_MOST_UNPACKED` bytes.
+    """
+    unpacked = 0
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
-                # Only files, by their last name: nothing is written anywhere else.
-                if member.isfile():
-                    name = pathlib.PurePath(member.name).name
-                    with open(folder / name, "wb") as file:
+                unpacked += member.size
+                if unpacked > _MOST_UNPACKED:
+                    raise UserError(
+                        f"{archive} unpacks to more than {_MOST_UNPACKED >> 20} MB; it "
+                        "is not the archive it should be."
+                    )
+                name = pathlib.PurePath(member.name).name
+                if member.isfile() and name not in ("", ".."):
+                    # "x" refuses a name that was there before.
+                    with open(folder / name, "xb") as file:
                         shutil.copyfileobj(tar.extractfile(member), file)
-    except (EOFError, tarfile.TarError, zlib.error) as error:
+    except FileExistsError as error:
+        raise UserError(
+            f"{archive} holds {error.filename} twice; get it again."
+        ) from None
+    except (EOFError, gzip.BadGzipFile, tarfile.TarError, zlib.error) as error:
         raise UserError(
             f"{archive} is cut off or damaged ({error}); get it again."
         ) from error
@@ -157,7 +178,7 @@ def _write_batches(layout, given, target, official, is_checked):
                 checksums.check(checksums.of_file(path), official[batch], str(path))
             content = _from_python(layout, path)
         (target / f"{batch}.bin").write_bytes(content)
-    _write_names(layout, given, target)
+    _write_names(layout, given, target, official, is_checked)
 
 
 def _check_batch(layout, path, content, expected):
@@ -196,30 +217,60 @@ def _from_png(folder, path, position):
     from PIL import Image
 
     try:
-        pixels = np.asarray(Image.open(path))
+        with Image.open(path) as image:
+            pixels = np.asarray(image)
+        if pixels.dtype != np.uint8 or pixels.shape[1:] != (_SIDE * _SIDE, 3):
+            raise ValueError(f"it is {pixels.dtype} of shape {pixels.shape}")
         name = "test" if path.stem == "test_batch" else "train"
-        labels = json.loads(_find(folder, f"{name}_lables.json").read_text())
-    except (AttributeError, OSError, ValueError) as error:
+        labels = _labels(folder, f"{name}_lables.json")
+        first = 0 if name == "test" else position * len(pixels)
+        labels = labels[first : first + len(pixels), np.newaxis]
+        planes = pixels.transpose(0, 2, 1).reshape(len(pixels), -1)
+        return np.concatenate([labels, planes], axis=1).tobytes()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise UserError(f"{path} cannot be read ({error}); get it again.") from error
-    first = 0 if name == "test" else position * len(pixels)
-    labels = np.asarray(labels[first : first + len(pixels)], np.uint8)
-    planes = pixels.transpose(0, 2, 1).reshape(len(pixels), -1)
-    return np.concatenate([labels[:, np.newaxis], planes], axis=1).tobytes()
 
 
-def _write_names(layout, given, target):
+def _labels(folder, name):
+    """The labels in a JSON list of whole numbers from 0 to 9, uint8 [N]."""
+    path = _find(folder, name)
+    if path is None:
+        raise UserError(f"{folder} has no {name}, which holds the labels.")
+    try:
+        labels = json.loads(path.read_text("utf-8"))
+    except (RecursionError, ValueError) as error:
+        raise UserError(f"{path} is not JSON ({error}); get it again.") from None
+    known = range(len(_CIFAR10_NAMES))
+    if not isinstance(labels, list) or not all(
+        type(label) is int and label in known for label in labels
+    ):
+        raise UserError(f"{path} is not a list of labels from 0 to 9; get it again.")
+    return np.asarray(labels, np.uint8)
+
+
+def _write_names(layout, given, target, official, is_checked):
     """Writes the text files of class names."""
     if not layout.names:
         (target / "batches.meta.txt").write_text("\n".join(_CIFAR10_NAMES) + "\n")
     for file_name, key in layout.names.items():
         path, meta = _find(given, file_name), _find(given, "meta")
         if path is not None:
-            names = path.read_text().split()
+            names = path.read_bytes().decode("utf-8", "replace").split()
         elif meta is not None:
-            names = batch_pickle.read(meta)[key]
+            if not is_checked and "meta" in official:
+                checksums.check(checksums.of_file(meta), official["meta"], str(meta))
+            names = batch_pickle.read(meta).get(key)
         else:
             raise UserError(f"{given} has neither {file_name} nor meta, the names.")
+        _check_names(names, path or meta)
         (target / file_name).write_text("\n".join(names) + "\n")
+
+
+def _check_names(names, path):
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise UserError(f"{path} does not hold the classes' names; get it again.")
+    if len(set(names)) < len(names):
+        raise UserError(f"{path} names a class twice; get it again.")
 
 
 def _write_idx(given, target, official):
@@ -232,11 +283,16 @@ def _write_idx(given, target, official):
                 f"{given} has no {name} or {name}.gz; it must hold the four idx files "
                 f"{', '.join(_IDX_FILES)}."
             )
-        content = path.read_bytes()
         try:
-            if path.suffix == ".gz":
-                content = gzip.decompress(content)
+            with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+                # A few megabytes may unpack to gigabytes.
+                content = file.read(_MOST_IDX + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise UserError(f"{path} is cut off or damaged ({error}).") from error
+        if len(content) > _MOST_IDX:
+            raise UserError(
+                f"{path} unpacks to more than {_MOST_IDX >> 20} MB; it is not the "
+                "official one."
+            )
         checksums.check(checksums.of_bytes(content), official[name], str(path))
         (target / name).write_bytes(content)

@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import socket
 
-from la_tf import console
+from la_tf import console, sha256sums
 from la_tf.data.sources import tfds_reader, tfds_store
 from la_tf.errors import UserError
 from la_tf.prepare import archives, checksums, fetch
@@ -79,7 +79,9 @@ def _prepare_missing(builder, request, official):
             files = archives.official_files(
                 request.dataset, given, work, official[request.dataset]
             )
-            _move(_written(builder.name, files, work), builder.data_path)
+            written = _written(builder.name, files, work)
+            sha256sums.write(written, written / tfds_store.SUMS_NAME)
+            _move(written, builder.data_path)
 
 
 def _imagenet_folder(archive):

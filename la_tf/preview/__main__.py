@@ -1,13 +1,18 @@
 """Draws what the policies do to images: python -m la_tf.preview --dataset=D."""
 
+import io
+
 from flags import preview as preview_flags
-from la_tf import cli, console
+from la_tf import cli, console, files
+from la_tf.data import sources
 from la_tf.errors import UserError
 
 
 def main():
     request = preview_flags.preview_request()
     verbosity = request.config.verbosity
+    # A wrong path is told before TensorFlow takes its seconds to load.
+    sources.check(request.config.dataset, request.config.data_dir)
     with console.Stages(3, verbosity) as stages:
         stages.begin("loading TensorFlow")
         cli.load_tensorflow(verbosity)
@@ -26,9 +31,11 @@ def main():
 
 
 def save(picture, path):
-    """None; writes a picture to a PNG file."""
+    """Write a picture to a PNG file, whole or not at all."""
+    content = io.BytesIO()
+    picture.save(content, "PNG")
     try:
-        picture.save(path)
+        files.write(path, content.getvalue())
     except OSError as error:
         raise UserError(
             f"--output: {path} cannot be written ({error.strerror}); choose another "

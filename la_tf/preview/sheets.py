@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
 from la_tf import ops, policy
 from la_tf.config import TrainConfig
-from la_tf.ops import blend, geometry, mixing, tone
+from la_tf.ops import levels, mixing
 from la_tf.preview import contact_sheet
 from la_tf.run import build, view_samples
 
@@ -58,10 +57,9 @@ def operation_rows(preview):
     """A row for each operation, and a last one for all those that have no level."""
     config, images = preview.config, preview.examples.images
     leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
-    for index, name in enumerate(policy.operations_of(config.transforms)):
+    layers = policy.make_layers(config.transforms, config.mixup_alpha)
+    for index, (name, layer) in enumerate(layers.items()):
         seed = (config.seed, index)
-        options = {"alpha": config.mixup_alpha} if name == "MixUp" else {}
-        layer = ops.make(name, **options)
         if layer.needs_partner:
             mixed.append(_mixed_row(layer, images, seed))
         elif layer.has_level:
@@ -92,37 +90,11 @@ def views(preview):
     )
 
 
-def level_value(name, level, image_shape):
-    """What a level means for an operation, in a few characters.
-
-    Args:
-        name: the operation's name.
-        level: 0..9.
-        image_shape: (H, W, ...), for what is measured in pixels.
-    """
-    step = level / (ops.NUM_LEVELS - 1)
-    if name in ("ShearX", "ShearY"):
-        return f"±{geometry.MAX_SHEAR * step:.2f}"
-    if name in ("TranslateX", "TranslateY"):
-        share = level * geometry.SHIFT_NUMERATOR / geometry.SHIFT_DENOMINATOR
-        return f"±{100 * share:.0f} %"
-    if name == "Rotate":
-        return f"{geometry.MAX_DEGREES * (2 * step - 1):+.0f}°".replace("-", "−")
-    if name == "Posterize":
-        return f"{tone.POSTERIZE_BITS[level]} bits"
-    if name == "Solarize":
-        return f"from {math.ceil(256 * (1 - step))}"
-    if name == "Cutout":
-        size = level * mixing.CUTOUT_NUMERATOR * min(image_shape[:2])
-        return f"{math.floor(size / mixing.CUTOUT_DENOMINATOR + 0.5)} px"
-    return f"× {blend.FACTORS[level]:.1f}"
-
-
 def _level_row(layer, image, seed):
     name = type(layer).__name__
-    levels = np.arange(ops.NUM_LEVELS)
-    tiles = layer.apply(np.stack([image] * len(levels)), levels, seed).numpy()
-    captions = [level_value(name, level, image.shape) for level in levels]
+    every = np.arange(ops.NUM_LEVELS)
+    tiles = layer.apply(np.stack([image] * len(every)), every, seed).numpy()
+    captions = [levels.value(name, level, image.shape) for level in every]
     return contact_sheet.Row(list(tiles), captions, name)
 
 

@@ -1,4 +1,4 @@
-"""Writes a run's report: python -m la_tf.report --run_dir=runs/digits-latent-1."""
+"""Write a run's report: python -m la_tf.report --run_dir=R."""
 
 from flags import report as report_flags
 from la_tf import cli, console

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from matplotlib import lines, ticker
 
 from la_tf import drawing
@@ -94,12 +95,15 @@ def _drawn(chart, shown, runs):
 
 
 def _plot(axes, chart, run, number, several):
-    marker = "." if len(run.rows) <= _FEW_EPOCHS else ""
     for place, (column, label) in enumerate(chart.columns.items()):
         look = _look(number) if several else _look(place)
         if several and label == "training":
             look["alpha"] = 0.45
         epochs, values = run.column("epoch"), run.column(column)
+        # Not every epoch need have been evaluated.
+        known = ~np.isnan(values)
+        epochs, values = epochs[known], values[known]
+        marker = "." if len(values) <= _FEW_EPOCHS else ""
         axes.plot(epochs, values, marker=marker, label=label, **look)
 
 
@@ -124,6 +128,9 @@ def _told(chart, shown):
     for run in shown:
         for column, label in chart.columns.items():
             values = run.column(column)
+            values = values[~np.isnan(values)]
+            if not len(values):
+                continue
             parts.append(
                 f"{run.name}{' ' if label else ''}{label} from "
                 f"{_number(values[0], chart)} to {_number(values[-1], chart)}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import os
 import pathlib
 import re
 
-from la_tf import drawing
+from la_tf import drawing, files
 from la_tf.errors import UserError
 from la_tf.report import markup
 
@@ -25,24 +24,27 @@ _DROPPED = re.compile(
 
 
 class Gallery:
-    """The folder that a report is written to."""
+    """The folder that a report is written to.
 
-    def __init__(self, path):
+    Args:
+        path: of the folder.
+        flag: the flag that chose it.
+    """
+
+    def __init__(self, path, flag="report_dir"):
         self.path = pathlib.Path(path)
+        self._flag = flag
         self.names = []
 
     def write(self, name, data):
-        """The path of a file that is now there, whole."""
+        """Write a file, whole or not at all, and return its path."""
         path = self.path / name
-        partial = path.with_name(f"{name}.partial")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(data)
-            os.replace(partial, path)
+            files.write(path, data)
         except OSError as error:
             raise UserError(
-                f"--report_dir={self.path} cannot be written ({error.strerror}); "
-                "choose another --report_dir."
+                f"--{self._flag}={self.path} cannot be written ({error.strerror}); "
+                f"choose another --{self._flag}."
             ) from None
         return path
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf import drawing, ops
-from la_tf.ops import blend, geometry, mixing, tone
+from la_tf import drawing, policy
+from la_tf.ops import levels
 from la_tf.report import markup
 
 _SHOWN_LEVELS = (0, 3, 6, 9)
@@ -30,7 +30,7 @@ def section(run, operations, images, gallery, level, prefix=""):
         markup.tag(
             "div",
             chart,
-            _table(run, operations, images),
+            _table(run, images),
             class_="charts",
         ),
         note="The bars: the prior summed over the other operation, in sixteenths. "
@@ -69,52 +69,28 @@ def _drawn(operations, first, second):
     return figure
 
 
-def _table(run, operations, images):
+def _table(run, images):
     head = ["operation", "level 0 to 9"]
     if images is not None:
         head.append(f"at levels {', '.join(map(str, _SHOWN_LEVELS))}")
-    rows = []
-    for name in operations:
-        row = [name, level_range(name, run.config)]
+    config, rows = run.config, []
+    layers = policy.make_layers(config.transforms, config.mixup_alpha)
+    for name, layer in layers.items():
+        row = [name, levels.span(name, config.mixup_alpha)]
         if images is not None:
-            row.append(_pictures(name, images, run.config))
+            row.append(_pictures(name, layer, images, config.seed))
         rows.append(row)
     return markup.table(head, rows, "Levels of the operations", class_="levels")
 
 
-def level_range(name, config):
-    """What an operation's levels mean, in words."""
-    shift = geometry.SHIFT_NUMERATOR * 9 / geometry.SHIFT_DENOMINATOR
-    square = mixing.CUTOUT_NUMERATOR * 9 / mixing.CUTOUT_DENOMINATOR
-    bits = tone.POSTERIZE_BITS
-    factors = f"factor {blend.FACTORS[0]:g} to {blend.FACTORS[-1]:g}"
-    ranges = {
-        "ShearX": f"slope 0 to {geometry.MAX_SHEAR:g}, either way",
-        "ShearY": f"slope 0 to {geometry.MAX_SHEAR:g}, either way",
-        "TranslateX": f"0 to {shift:.0%} of the width, either way",
-        "TranslateY": f"0 to {shift:.0%} of the height, either way",
-        "Rotate": f"−{geometry.MAX_DEGREES:g}° to {geometry.MAX_DEGREES:g}°",
-        "Posterize": f"{bits[0]} to {bits[-1]} bits kept",
-        "Solarize": "inverted from 256 (none) to 0 (all)",
-        "Cutout": f"square of 0 to {square:.1%} of the side",
-        "MixUp": f"no level; share from Beta(α, α), α = {config.mixup_alpha:g}",
-        "SamplePairing": "no level; half of each image",
-    }
-    if name in ranges:
-        return ranges[name]
-    return factors if ops.make(name).has_level else "no level"
-
-
-def _pictures(name, images, config):
-    options = {"alpha": config.mixup_alpha} if name == "MixUp" else {}
-    layer = ops.make(name, **options)
-    levels = _SHOWN_LEVELS if layer.has_level else _SHOWN_LEVELS[:1]
-    changed = [layer.apply(images, one, [config.seed, 0])[0].numpy() for one in levels]
+def _pictures(name, layer, images, seed):
+    shown = _SHOWN_LEVELS if layer.has_level else _SHOWN_LEVELS[:1]
+    changed = [layer.apply(images, one, [seed, 0])[0].numpy() for one in shown]
     return markup.tag(
         "span",
         *(
             markup.picture(pixels, f"{name} at level {one}")
-            for pixels, one in zip(changed, levels)
+            for pixels, one in zip(changed, shown)
         ),
         class_="row",
     )

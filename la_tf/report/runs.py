@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zipfile
 
 import numpy as np
 
@@ -44,7 +43,8 @@ class Run:
     @property
     def best(self):
         """The row with the highest test accuracy, the first among equals."""
-        return max(self.rows, key=lambda row: row["test_accuracy"])
+        rows = [row for row in self.rows if not np.isnan(row["test_accuracy"])]
+        return max(rows or self.rows, key=lambda row: row["test_accuracy"])
 
     @property
     def has_policies(self):
@@ -73,13 +73,8 @@ def read(paths):
 
 def _read(folder, name):
     config, record = folder.config(), folder.record()
-    try:
-        rows = folder.rows()
-        priors = folder.policies()
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
-        raise UserError(
-            f"metrics.csv or policy.npz in --run_dir={folder.path} is damaged."
-        ) from None
+    folder.data()
+    rows, priors = folder.rows(), folder.policies()
     if not rows:
         raise UserError(
             f"the run in --run_dir={folder.path} has no finished epoch yet; let it "

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pathlib
 
-import numpy as np
 from tensorflow import keras
 
 import models
-from la_tf import methods, policy
+from la_tf import methods, policy, prior
 from la_tf.data import sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
@@ -28,6 +27,7 @@ def load_source(config):
         image_size=config.image_size,
         holdout=config.holdout,
         limit_train=config.limit_train,
+        test_on_rest=config.test_on_rest,
         seed=config.seed,
         skip_bad_images=config.skip_bad_images,
         encoded=config.preprocessing == "inception",
@@ -130,12 +130,12 @@ def read_prior(path, transforms):
     path = pathlib.Path(path)
     file = run_folder.RunFolder(path).policy_path if path.is_dir() else path
     try:
-        with np.load(file) as arrays:
-            prior, operations = arrays["prior"][-1], tuple(arrays["operations"])
-    except (OSError, ValueError, KeyError, IndexError):
+        priors, operations, _ = run_folder.read_policies(file)
+        probabilities = prior.checked(priors[-1], policy.NUM_POLICIES)
+    except run_folder.UNREADABLE as error:
         raise UserError(
             f"--prior_from={path} is neither a run folder with a finished epoch nor "
-            "the policy.npz of one."
+            f"the policy.npz of one ({error})."
         ) from None
     if operations != policy.operations_of(transforms):
         raise UserError(
@@ -143,4 +143,4 @@ def read_prior(path, transforms):
             f"({', '.join(operations)}) than those of --transforms={transforms}; "
             "choose that run's --transforms."
         )
-    return prior
+    return probabilities

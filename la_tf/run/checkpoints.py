@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import pathlib
 import shutil
+import sys
 import tempfile
 import time
 
 import tensorflow as tf
 from tensorflow import keras
 
+from la_tf import keras_generation
 from la_tf.errors import UserError
-from la_tf.run import strategies
+from la_tf.run import store, strategies
 
 # Workers ask one another this often whether one of them wants to stop or to save.
 _STEPS_BETWEEN_QUESTIONS = 20
-
-# What TensorFlow raises for a file that is cut short, garbled or of another network.
-_UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, ValueError)
 
 
 class RunStopped(Exception):
@@ -32,9 +32,9 @@ class Checkpointer(keras.callbacks.Callback):
     """Saves the run at the end of every epoch, by the clock and when asked to stop.
 
     A checkpoint holds weights, optimizer, prior and its window, the metrics of the
-    epoch under way, the step, and the epoch's seconds so far. TensorFlow names a
-    checkpoint in its index only after all of it is on disk, so a kill at any moment
-    leaves the one before in place.
+    epoch under way, the step, the epoch's seconds so far, and all that the run has told
+    of earlier epochs: metrics.csv and policy.npz are written anew from it. What is not
+    finite is never saved.
     """
 
     def __init__(self, model, folder, plan, recorder, stop_request, *, keep, minutes):
@@ -42,6 +42,7 @@ class Checkpointer(keras.callbacks.Callback):
         # No log is read, so none has to be fetched from the device at every step.
         self._supports_tf_logs = True
         self._model = model
+        self._folder = folder
         self._plan = plan
         self._recorder = recorder
         self._stop_request = stop_request
@@ -49,12 +50,19 @@ class Checkpointer(keras.callbacks.Callback):
         self._saved_at = time.monotonic()
         self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._epoch_seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        checkpoint = tf.train.Checkpoint(
-            model=model, step=self._step, epoch_seconds=self._epoch_seconds
+        self._store = _store(
+            tf.train.Checkpoint(
+                model=model,
+                step=self._step,
+                epoch_seconds=self._epoch_seconds,
+                history=recorder.history,
+                **keras_generation.not_in_checkpoints(model),
+            ),
+            folder.checkpoints,
+            plan.worker,
+            keep,
         )
-        self._directory = folder.checkpoints
-        self._manager = _manager(checkpoint, folder.checkpoints, plan.worker, keep)
-        self._best_manager = _manager(
+        self._best_store = _store(
             _classifier_checkpoint(model.classifier),
             folder.best_checkpoints,
             plan.worker,
@@ -66,22 +74,23 @@ class Checkpointer(keras.callbacks.Callback):
     def restore(self):
         """The step to go on from; 0 where nothing was saved yet.
 
-        A damaged checkpoint is passed over for the one before it.
+        A damaged checkpoint is passed over for the one before it, and that is told.
         """
         # The chief's folder, whichever worker this is.
-        state = tf.train.get_checkpoint_state(str(self._directory))
-        paths = reversed(state.all_model_checkpoint_paths) if state else ()
-        for path in paths:
+        saved = store.found(self._folder.checkpoints)
+        for _, path in reversed(saved):
             try:
-                status = self._manager.checkpoint.restore(path)
-                status.assert_existing_objects_matched()
-            except _UNREADABLE:
+                self._store.read(path)
+                self._check_history()
+            except store.UNREADABLE:
                 continue
-            self._take_up()
+            self._check_unfinished(int(self._step))
+            self._take_up(path)
             return self.global_step
-        if state:
+        self._check_unfinished(0)
+        if saved:
             raise UserError(
-                f"none of the checkpoints in {self._directory} can be read; "
+                f"none of the checkpoints in {self._folder.checkpoints} can be read; "
                 "start a new run with another --run_dir."
             )
         return 0
@@ -105,10 +114,19 @@ class Checkpointer(keras.callbacks.Callback):
         if asked_to_stop:
             raise RunStopped(self.global_step)
 
+    def on_test_begin(self, logs=None):
+        # Inside fit the epoch's training is over now.
+        done = self.global_step % self._plan.steps_per_epoch
+        if done:
+            raise UserError(
+                f"an epoch ended {self._plan.steps_per_epoch - done} batches too soon, "
+                f"after step {self.global_step}: whoever makes the batches has lost "
+                "them. The last checkpoint stays; go on from it with --resume."
+            )
+
     def on_epoch_end(self, epoch, logs=None):
         self._save()
-        if self._recorder.best_row is self._recorder.last_row:
-            self._best_manager.save(self.global_step)
+        self._save_best()
         last = epoch + 1 == self._plan.epochs
         if not last and self._agree(self._stop_request.is_set, now=True):
             raise RunStopped(self.global_step)
@@ -124,57 +142,111 @@ class Checkpointer(keras.callbacks.Callback):
         if self._model.health.failed_step() >= 0:
             # The run is about to end; the last good checkpoint stays the last.
             return
+        name = not_finite([*self._model.variables, *self._model.optimizer.variables])
+        if name is not None:
+            raise UserError(
+                f"{name} is no longer finite after step {self.global_step}: the "
+                "training has diverged, though its loss is still a number. The last "
+                "good checkpoint stays; lower --learning_rate or set --clip_norm."
+            )
         self._step.assign(self.global_step)
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
-        try:
-            self._manager.save(self.global_step)
-        except (tf.errors.UnavailableError, tf.errors.AbortedError):
-            # Not the disk's fault: another worker was lost.
-            raise
-        except tf.errors.OpError as error:
-            raise UserError(
-                f"a checkpoint cannot be written to {self._manager.directory} "
-                f"({_reason(error)}); the one before stays: make room, pass --resume."
-            ) from None
+        self._store.save(self.global_step)
         self._saved_at = time.monotonic()
 
-    def _take_up(self):
+    def _save_best(self):
+        """Save the weights of the best epoch if they are those at hand."""
+        history = self._recorder.history
+        if history.rows and history.best_row is history.rows[-1]:
+            self._best_store.save(history.best_row["step"])
+
+    def _check_unfinished(self, step):
+        """Refuse to train a finished run again because its last checkpoint is lost."""
+        if step < self._plan.total_steps and self._folder.summary_path.exists():
+            raise UserError(
+                f"the run in {self._folder.path} is finished (summary.json is there), "
+                "but its last checkpoint is damaged or gone; it is not trained again. "
+                "Put the checkpoint back, or start a new run with another --run_dir."
+            )
+
+    def _check_history(self):
+        epochs = int(self._step) // self._plan.steps_per_epoch
+        if len(self._recorder.history.rows) != epochs:
+            raise ValueError(f"the checkpoint does not tell of {epochs} epochs")
+
+    def _take_up(self, path):
         self.global_step = int(self._step)
-        epoch, step = divmod(self.global_step, self._plan.steps_per_epoch)
-        self._recorder.resume(epoch, float(self._epoch_seconds))
+        step = self.global_step % self._plan.steps_per_epoch
         if step:
             self._epoch_metrics = [
                 (variable, variable.numpy())
                 for metric in self._model.metrics
                 for variable in metric.variables
             ]
+        is_chief = self._plan.worker == 0
+        if is_chief:
+            self._mend(path)
+        # A kill may have fallen between the epoch's checkpoint and its best one. Saving
+        # takes all workers, so all do what the chief sees.
+        lacks_best = not store.found(self._best_store.directory)
+        if step == 0 and self._agree(is_chief and lacks_best, now=True):
+            self._save_best()
+        self._recorder.resume(float(self._epoch_seconds))
+
+    def _mend(self, path):
+        """Bring the folder into line with the checkpoint that was restored."""
+        newest = store.found(self._folder.checkpoints)[-1][1]
+        if newest != path:
+            sys.stderr.write(
+                f"{newest} is damaged; going on from {path.name} before it.\n"
+            )
+        self._store.forget(lambda number: number > self.global_step)
+        history = self._recorder.history
+        best = history.best_row["step"] if history.best_row else 0
+        self._best_store.forget(lambda step: step != best)
 
 
 def restore_classifier(classifier, path):
     """None; gives a network the weights of a checkpoint, the last or the best.
 
     Raises:
-        UserError: the checkpoint is damaged or belongs to another network.
+        UserError: the checkpoint is damaged, not finite, or of another network.
     """
     try:
-        status = _classifier_checkpoint(classifier).restore(str(path))
+        status = _classifier_checkpoint(classifier).read(str(path))
         status.expect_partial().assert_existing_objects_matched()
-    except _UNREADABLE:
+    except store.UNREADABLE:
         raise UserError(
-            f"the checkpoint {path} is damaged or belongs to another network."
+            f"the checkpoint {path} is damaged or belongs to another network; name "
+            "another by --checkpoint."
         ) from None
+    name = not_finite(classifier.variables)
+    if name is not None:
+        raise UserError(
+            f"the checkpoint {path} holds values of {name} that are not finite: its "
+            "training has diverged; name an earlier one by --checkpoint."
+        )
 
 
 def latest(folder, best=False):
     """The path of a run's last, or best, checkpoint."""
     directory = folder.best_checkpoints if best else folder.checkpoints
-    path = tf.train.latest_checkpoint(str(directory))
-    if path is None:
+    saved = store.found(directory)
+    if not saved:
         raise UserError(
             f"the run in {folder.path} has no checkpoint in {directory.name}/ yet; let "
             "it finish an epoch first."
         )
-    return path
+    return str(saved[-1][1])
+
+
+def not_finite(variables):
+    """The name of the first variable with a value that is not finite, or None."""
+    for variable in variables:
+        value = tf.convert_to_tensor(variable)
+        if value.dtype.is_floating and not tf.reduce_all(tf.math.is_finite(value)):
+            return variable.name
+    return None
 
 
 def _classifier_checkpoint(classifier):
@@ -182,15 +254,9 @@ def _classifier_checkpoint(classifier):
     return tf.train.Checkpoint(model=tf.train.Checkpoint(classifier=classifier))
 
 
-def _manager(checkpoint, directory, worker, keep):
+def _store(checkpoint, directory, worker, keep):
     # All workers take part in a save, but only the chief's copy is kept.
     if worker:
         directory = tempfile.mkdtemp(prefix=f"la_tf-worker-{worker}-")
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return tf.train.CheckpointManager(
-        checkpoint, str(directory), max_to_keep=keep, checkpoint_name="step"
-    )
-
-
-def _reason(error):
-    return str(error.message).splitlines()[0].rsplit(";", 1)[-1].strip()
+    return store.Store(checkpoint, pathlib.Path(directory), keep)

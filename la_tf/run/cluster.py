@@ -1,30 +1,163 @@
-"""Which of several machines this one is, as TF_CONFIG tells."""
+"""Which of several machines this one is, as TF_CONFIG tells, and where the others are.
 
+Importing this module does not import TensorFlow.
+"""
+
+from __future__ import annotations
+
+import contextlib
 import json
 import os
+import re
+import socket
+import sys
+import threading
 
 from la_tf.errors import UserError
+
+# Seconds until it is said for whom this process waits, and until it gives up.
+SAY_AFTER, GIVE_UP_AFTER = 10, 600
+
+_JOBS = ("chief", "worker")
+_ADDRESS = re.compile(r"[^\s:/][^\s/]*:[0-9]{1,5}")
+_TASK = re.compile(r"/job:(chief|worker)/replica:\d+/task:(\d+)")
 
 
 def workers():
     """How many processes train together; 1 without TF_CONFIG."""
-    cluster = _settings().get("cluster", {})
-    return max(1, len(cluster.get("chief", ())) + len(cluster.get("worker", ())))
+    return max(1, len(addresses()))
 
 
 def is_chief():
     """Whether this process speaks and writes for all."""
-    task = _settings().get("task", {})
-    if "chief" in _settings().get("cluster", {}):
-        return task.get("type") == "chief"
-    return task.get("index", 0) == 0
+    return rank() == 0
+
+
+def rank():
+    """The number of this process among all of them; 0 is the chief."""
+    cluster, task = _settings()
+    if not cluster:
+        return 0
+    before = len(cluster.get("chief", ())) if task["type"] == "worker" else 0
+    return before + task["index"]
+
+
+def addresses():
+    """The host:port of every process, by rank."""
+    cluster, _ = _settings()
+    return [address for job in _JOBS for address in cluster.get(job, ())]
+
+
+@contextlib.contextmanager
+def waiting():
+    """Say after a while for whom this process waits, and in the end give up.
+
+    TensorFlow itself waits for a machine that never comes without a word, and cannot
+    be interrupted.
+    """
+    is_over = threading.Event()
+    threading.Thread(target=_watch, args=[is_over], daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
+def lost(error):
+    """The addresses of the processes that an error of TensorFlow's is about, in words.
+
+    They are those that no longer answer, or else those that it names.
+    """
+    silent = _silent()
+    if not silent:
+        cluster, _ = _settings()
+        named = {match for match in _TASK.findall(str(error)) if match[0] in cluster}
+        found = {cluster[job][int(task)] for job, task in named}
+        silent = sorted(found - {addresses()[rank()]})
+    return ", ".join(silent) or "another worker"
+
+
+def _watch(is_over):
+    if is_over.wait(SAY_AFTER):
+        return
+    sys.stderr.write(f"waiting for {_whom()} ...\n")
+    if is_over.wait(GIVE_UP_AFTER - SAY_AFTER):
+        return
+    sys.stderr.write(
+        f"error: gave up after waiting {GIVE_UP_AFTER} s for {_whom()}; start the "
+        "same command on all machines that TF_CONFIG names.\n"
+    )
+    sys.stderr.flush()
+    # The main thread is deep inside TensorFlow and hears no exception.
+    os._exit(2)
+
+
+def _whom():
+    return ", ".join(_silent()) or "the other workers"
+
+
+def _silent():
+    """The addresses at which nobody listens."""
+    others = [a for number, a in enumerate(addresses()) if number != rank()]
+    return [address for address in others if not answers(address)]
+
+
+def answers(address):
+    """Whether anybody listens at host:port."""
+    try:
+        host, port = address.rsplit(":", 1)
+        socket.create_connection((host.strip("[]"), int(port)), timeout=1).close()
+    except (OSError, OverflowError, ValueError):
+        return False
+    return True
 
 
 def _settings():
+    """TF_CONFIG's cluster, job name to addresses, and task; empty without it."""
+    text = os.environ.get("TF_CONFIG")
+    if not text:
+        return {}, {}
     try:
-        return json.loads(os.environ.get("TF_CONFIG") or "{}")
+        settings = json.loads(text)
     except ValueError:
-        raise UserError(
-            "the environment variable TF_CONFIG is not JSON; mend it, or unset it to "
-            "train on this machine alone."
-        ) from None
+        raise _wrong("it is not JSON") from None
+    if not isinstance(settings, dict):
+        raise _wrong("it is not a JSON object")
+    cluster, task = settings.get("cluster", {}), settings.get("task", {})
+    _check_cluster(cluster)
+    if cluster:
+        _check_task(cluster, task)
+    return cluster, task
+
+
+def _check_cluster(cluster):
+    if not isinstance(cluster, dict):
+        raise _wrong("its cluster is not an object of job names and addresses")
+    for job, found in cluster.items():
+        if job not in _JOBS:
+            raise _wrong(f"its job {job!r} is none of {', '.join(_JOBS)}")
+        if not isinstance(found, list) or not found:
+            raise _wrong(f"its {job} is not a list of addresses")
+        for address in found:
+            if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+                raise _wrong(f"{address!r} is not an address like host:2222")
+    if len(cluster.get("chief", ())) > 1:
+        raise _wrong("it names more than one chief")
+    found = [address for job in cluster.values() for address in job]
+    if len(set(found)) < len(found):
+        raise _wrong("it names an address twice")
+
+
+def _check_task(cluster, task):
+    if not isinstance(task, dict) or task.get("type") not in cluster:
+        raise _wrong(f"its task must have a type out of {', '.join(cluster)}")
+    index, count = task.get("index"), len(cluster[task["type"]])
+    if type(index) is not int or not 0 <= index < count:
+        raise _wrong(f"its task's index is {index!r}, not 0 to {count - 1}")
+
+
+def _wrong(why):
+    return UserError(
+        f"the environment variable TF_CONFIG is of no use: {why}. Mend it, or unset it "
+        "to train on this machine alone."
+    )

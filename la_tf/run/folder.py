@@ -6,24 +6,29 @@ policy.npz       the prior at the end of every epoch
 summary.json     the result
 checkpoints/     what a resumed run starts from; best/ has the best epoch's
 tensorboard/     event files, in a folder of the run's name
+lock             host and process of the run, while it lives
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import io
-import json
-import os
+import itertools
 import pathlib
+import zipfile
+import zlib
 
 import numpy as np
 
+from la_tf import files
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
+from la_tf.run import cluster, config_check, lock, provenance
 
 # What a resumed run may be told anew; all else must be as it was.
-_MAY_CHANGE = frozenset(
+MAY_CHANGE = frozenset(
     [
         "checkpoint_minutes",
         "data_dir",
@@ -56,80 +61,141 @@ class RunFolder:
         self.best_checkpoints = self.checkpoints / "best"
         # TensorBoard calls a run by its folder below the one it is given.
         self.tensorboard = self.path / "tensorboard" / self.path.resolve().name
+        self._is_taken = False
+
+    @contextlib.contextmanager
+    def taken(self, new=False):
+        """Keep other runs out of the folder; inside itself it does nothing more.
+
+        Args:
+            new: whether the folder must not hold a run yet.
+        """
+        if self._is_taken or not self.writable:
+            yield
+            return
+        with lock.held(self.path, is_new=new):
+            # Another run may have come and gone since somebody last looked.
+            if new:
+                self.check_free()
+            self._is_taken = True
+            try:
+                yield
+            finally:
+                self._is_taken = False
+
+    def check_free(self):
+        """Refuse a folder that already holds a run."""
+        if self.config_path.exists():
+            raise UserError(
+                f"--run_dir={self.path} already holds a run: pass --resume to go on "
+                "with it, or choose another --run_dir."
+            )
 
     def write_record(self, record):
         """None; writes config.json."""
-        self._write(self.config_path, _json(record))
+        self._write(self.config_path, files.to_json(record))
 
     def record(self):
         """What config.json holds."""
         try:
-            return json.loads(self.config_path.read_text("utf-8"))
-        except FileNotFoundError:
+            return files.read_json(self.config_path)
+        except (FileNotFoundError, NotADirectoryError):
             raise UserError(
                 f"--run_dir={self.path} holds no run (there is no config.json in it)."
             ) from None
-        except ValueError:
-            raise UserError(f"{self.config_path} is damaged: it is not JSON.") from None
 
     def config(self):
         """The TrainConfig of the run."""
-        record = self.record()
-        try:
-            config = TrainConfig.from_values(record["config"], record.get("origins"))
-        except UserError as error:
-            raise UserError(f"{self.config_path}: {error}") from None
-        except (KeyError, TypeError, ValueError):
-            raise UserError(
-                f"{self.config_path} is not a configuration that this version knows."
-            ) from None
-        return config
+        return config_check.config_of(self.record(), self.config_path)
+
+    def data(self):
+        """What config.json tells of the classes and the images."""
+        return config_check.data_of(self.record(), self.config_path)
 
     def rows(self):
-        """The rows of metrics.csv, each a dictionary of numbers."""
-        if not self.metrics_path.exists():
-            return []
-        with open(self.metrics_path, newline="", encoding="utf-8") as file:
-            return [
-                {name: _number(cell) for name, cell in row.items()}
-                for row in csv.DictReader(file)
-            ]
+        """The rows of metrics.csv, each a dictionary of numbers.
 
-    def write_rows(self, rows):
-        """None; writes metrics.csv anew."""
+        Raises:
+            UserError: the file is not as the run wrote it.
+        """
+        _, checksums = self._read_policies()
+        try:
+            lines = self.metrics_path.read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            lines = []
+        except (OSError, ValueError) as error:
+            raise self._damaged(self.metrics_path, error) from None
+        # The files are written one after the other; a kill may fall between them.
+        complete = max(1, len(lines)) >= len(checksums)
+        written = zip(_row_checksums(lines), checksums)
+        if not complete or any(found != expected for found, expected in written):
+            raise self._damaged(self.metrics_path, "it is not what the run wrote")
+        try:
+            return _parsed(lines)
+        except (csv.Error, TypeError, ValueError) as error:
+            raise self._damaged(self.metrics_path, error) from None
+
+    def policies(self):
+        """The prior at the end of each epoch, float [epochs, policies]."""
+        return self._read_policies()[0]
+
+    def write_history(self, rows, priors, operations):
+        """None; writes metrics.csv and policy.npz anew.
+
+        policy.npz has `prior` [epochs, policies], the `operations`' names, and since a
+        table has no place for them, the checksums of the rows of metrics.csv.
+        """
         text = io.StringIO()
         if rows:
             writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        self._write(self.metrics_path, text.getvalue().encode())
-
-    def policies(self):
-        """The prior at the end of each epoch, float [epochs, policies]."""
-        if not self.policy_path.exists():
-            return np.zeros([0, 0], np.float32)
-        with np.load(self.policy_path) as arrays:
-            return arrays["prior"]
-
-    def write_policies(self, priors, operations):
-        """None; writes policy.npz: `prior` [epochs, policies], `operations` names."""
+        table = text.getvalue()
         file = io.BytesIO()
-        np.savez(file, prior=np.asarray(priors), operations=np.asarray(operations))
+        np.savez(
+            file,
+            prior=np.asarray(priors if rows else np.zeros([0, 0]), np.float32),
+            operations=np.asarray(operations),
+            metrics_crc32=np.asarray(_row_checksums(table.splitlines()), np.uint32),
+        )
         self._write(self.policy_path, file.getvalue())
+        self._write(self.metrics_path, table.encode())
+
+    def summary(self):
+        """What summary.json holds; None where the run is not finished."""
+        try:
+            return files.read_json(self.summary_path)
+        except FileNotFoundError:
+            return None
 
     def write_summary(self, summary):
         """None; writes summary.json."""
-        self._write(self.summary_path, _json(summary))
+        self._write(self.summary_path, files.to_json(summary))
+
+    def _read_policies(self):
+        """The priors, and the checksums of the rows of metrics.csv."""
+        try:
+            priors, _, checksums = read_policies(self.policy_path)
+        except FileNotFoundError:
+            # It is written before the table: without it there is no table yet.
+            if self.metrics_path.exists():
+                raise self._damaged(self.policy_path, "it is gone") from None
+            return np.zeros([0, 0], np.float32), []
+        except UNREADABLE as error:
+            raise self._damaged(self.policy_path, error) from None
+        return priors, checksums
+
+    def _damaged(self, path, why):
+        return UserError(
+            f"{path} is damaged ({why}); python -m la_tf.train --run_dir={self.path} "
+            "--resume writes it anew from the last checkpoint."
+        )
 
     def _write(self, path, data):
-        """None; writes a file whole or not at all, so no reader meets half of it."""
         if not self.writable:
             return
-        partial = path.with_name(path.name + ".partial")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(data)
-            os.replace(partial, path)
+            files.write(path, data)
         except OSError as error:
             raise UserError(
                 f"--run_dir={self.path} cannot be written ({error.strerror}); make "
@@ -137,18 +203,55 @@ class RunFolder:
             ) from None
 
 
-def fresh(config):
-    """The folder of a run that is about to start; nothing is written yet.
+# What reading a damaged policy.npz may raise.
+UNREADABLE = (
+    *(EOFError, LookupError, NotImplementedError, OSError, SyntaxError, TypeError),
+    *(ValueError, zipfile.BadZipFile, zlib.error),
+)
 
-    A folder that already holds a run is never touched.
+
+def read_policies(path):
+    """Return what a policy.npz holds.
+
+    Returns:
+        The priors, float [epochs, policies]; the operations' names; and the checksums
+        of the rows of metrics.csv.
     """
-    folder = RunFolder(config.run_dir or _next_free(config))
-    if folder.config_path.exists():
-        raise UserError(
-            f"--run_dir={folder.path} already holds a run: pass --resume to go on with "
-            "it, or choose another --run_dir."
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+        priors, operations = arrays["prior"], tuple(map(str, arrays["operations"]))
+        checksums = (
+            arrays["metrics_crc32"].tolist() if "metrics_crc32" in arrays else []
         )
+    if priors.ndim != 2 or priors.dtype.kind != "f":
+        raise ValueError(f"its prior is {priors.dtype} of shape {priors.shape}")
+    if not np.isfinite(priors).all():
+        raise ValueError("its prior is not finite")
+    return priors, operations, checksums
+
+
+def fresh(config):
+    """The folder of a run that is about to start.
+
+    A folder that already holds a run is never touched. Without --run_dir one is made
+    at once: of several runs that start together, each gets its own.
+    """
+    if config.run_dir is None:
+        return RunFolder(_new(config))
+    folder = RunFolder(config.run_dir)
+    folder.check_free()
     return folder
+
+
+def opened(chosen):
+    """Return the folder and configuration of a run: a new one, or one to go on with.
+
+    Args:
+        chosen: fields of TrainConfig by name.
+    """
+    if chosen.get("resume"):
+        return resumed(chosen)
+    config = TrainConfig(**chosen)
+    return fresh(config), config
 
 
 def resumed(chosen):
@@ -164,9 +267,10 @@ def resumed(chosen):
         )
     folder = RunFolder(chosen["run_dir"])
     stored = folder.config()
+    provenance.check_keras(folder)
     for name, value in chosen.items():
         kept = getattr(stored, name)
-        if name not in _MAY_CHANGE and value != kept:
+        if name not in MAY_CHANGE and value != kept:
             raise UserError(
                 f"--{name}={value} differs from the {kept} of the run in "
                 f"{folder.path}; leave --{name} out to resume, or start a new run."
@@ -175,17 +279,41 @@ def resumed(chosen):
     return folder, dataclasses.replace(stored, **changes)
 
 
-def _next_free(config):
+def _new(config):
     stem = f"{config.dataset}-{config.model}-{config.method}"
-    number = 1
-    while (pathlib.Path("runs") / f"{stem}-{number}").exists():
-        number += 1
-    return pathlib.Path("runs") / f"{stem}-{number}"
+    paths = (pathlib.Path("runs") / f"{stem}-{number}" for number in itertools.count(1))
+    return next(path for path in paths if _make(path))
+
+
+def _make(path):
+    """Whether the folder was not there; the look and the making are one step."""
+    if not cluster.is_chief():
+        # The chief's folder counts; of the others' nothing is written.
+        return True
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be made ({error.strerror}); choose a --run_dir."
+        ) from None
+    return True
+
+
+def _parsed(lines):
+    """The rows of a table, each a dictionary of numbers; epochs count 1, 2, ..."""
+    header, *rows = csv.reader(lines) if lines else [[]]
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header) or row[:1] != [str(number)]:
+            raise ValueError(f"row {number} is not that of epoch {number}")
+    return [dict(zip(header, map(_number, row))) for row in rows]
+
+
+def _row_checksums(lines):
+    """A checksum for each row of a table; all depend on the header too."""
+    return [zlib.crc32(f"{lines[0]}\n{line}".encode()) for line in lines[1:]]
 
 
 def _number(cell):
     return int(cell) if cell.isdigit() else float(cell)
-
-
-def _json(value):
-    return (json.dumps(value, indent=2) + "\n").encode()

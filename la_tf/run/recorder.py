@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
 import time
+from math import isnan, nan
 
+import numpy as np
+import tensorflow as tf
 from tensorflow import keras
+
+from la_tf.errors import UserError
 
 # Column of metrics.csv: name in Keras' logs.
 COLUMNS = {
@@ -17,6 +24,40 @@ COLUMNS = {
     "weight_entropy": "weight_entropy",
     "effective_policies": "effective_policies",
 }
+
+
+class History(tf.train.experimental.PythonState):
+    """All that a run has told so far; it is part of every checkpoint.
+
+    Attributes:
+        rows: those of metrics.csv.
+        priors: the prior at the end of every epoch.
+    """
+
+    def __init__(self):
+        self.rows = []
+        self.priors = []
+
+    @property
+    def best_row(self):
+        """The row with the highest test accuracy, the first among equals.
+
+        An epoch that was not evaluated has NaN there; None where no epoch was.
+        """
+        evaluated = [row for row in self.rows if not isnan(row["test_accuracy"])]
+        return max(evaluated, key=lambda row: row["test_accuracy"], default=None)
+
+    def serialize(self):
+        """Return the history as bytes."""
+        file = io.BytesIO()
+        np.savez(file, rows=json.dumps(self.rows), priors=np.asarray(self.priors))
+        return file.getvalue()
+
+    def deserialize(self, string_value):
+        """Take up the history in these bytes."""
+        with np.load(io.BytesIO(string_value), allow_pickle=False) as arrays:
+            self.rows = json.loads(str(arrays["rows"]))
+            self.priors = list(arrays["priors"])
 
 
 class Recorder(keras.callbacks.Callback):
@@ -34,29 +75,23 @@ class Recorder(keras.callbacks.Callback):
         self._plan = plan
         self._schedule = schedule
         self._operations = operations
-        self._rows = []
-        self._priors = []
+        self.history = History()
         self._started = None
         self._earlier_seconds = 0.0
         self._test_started = None
-        self._test_seconds = 0.0
+        self._test_seconds = 0.0  # of the epoch under way
         self._ended = None
         self._saving_seconds = 0.0
 
     @property
     def last_row(self):
         """The newest row."""
-        return self._rows[-1]
-
-    @property
-    def best_row(self):
-        """The row with the highest test accuracy, the first among equals."""
-        return max(self._rows, key=lambda row: row["test_accuracy"])
+        return self.history.rows[-1]
 
     @property
     def seconds(self):
         """Training seconds of all finished epochs."""
-        return sum(row["seconds"] for row in self._rows)
+        return sum(row["seconds"] for row in self.history.rows)
 
     @property
     def epoch_seconds(self):
@@ -65,11 +100,10 @@ class Recorder(keras.callbacks.Callback):
             return self._earlier_seconds
         return self._earlier_seconds + time.perf_counter() - self._started
 
-    def resume(self, finished_epochs, epoch_seconds):
-        """None; takes up the rows of the finished epochs and forgets later ones."""
-        self._rows = self._folder.rows()[:finished_epochs]
-        self._priors = list(self._folder.policies()[:finished_epochs])
+    def resume(self, epoch_seconds):
+        """None; goes on from the restored history and writes its files anew."""
         self._earlier_seconds = epoch_seconds
+        self._write()
 
     def on_epoch_begin(self, epoch, logs=None):
         self._started = time.perf_counter()
@@ -89,17 +123,34 @@ class Recorder(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         seconds, self._earlier_seconds = self.epoch_seconds, 0.0
         self._started = None
-        self._rows.append(self._row(epoch, logs, seconds))
-        self._priors.append(self.model.prior.probabilities.numpy())
-        self._folder.write_rows(self._rows)
-        self._folder.write_policies(self._priors, self._operations)
+        row = self._row(epoch, logs, seconds)
+        self._check_learning(row)
+        self._test_seconds = 0.0
+        self.history.rows.append(row)
+        self.history.priors.append(self.model.prior.probabilities.numpy())
+        self._write()
         self._ended = time.perf_counter()
+
+    def _check_learning(self, row):
+        """End a run that skips all of its steps: it would go on for ever in vain."""
+        before = self.history.rows[-1]["skipped_steps"] if self.history.rows else 0
+        if row["skipped_steps"] - before >= self._plan.steps_per_epoch:
+            raise UserError(
+                f"every step of epoch {row['epoch']} was skipped, as its loss or "
+                "gradient was not finite: nothing is learned any more. Lower "
+                "--learning_rate or set --clip_norm."
+            )
+
+    def _write(self):
+        history = self.history
+        self._folder.write_history(history.rows, history.priors, self._operations)
 
     def _row(self, epoch, logs, seconds):
         step = (epoch + 1) * self._plan.steps_per_epoch
         images = self._plan.steps_per_epoch * self._plan.batch_size
         row = {"epoch": epoch + 1, "step": step}
-        row.update({name: float(logs[key]) for name, key in COLUMNS.items()})
+        # The test columns of an epoch that was not evaluated are NaN.
+        row.update({name: float(logs.get(key, nan)) for name, key in COLUMNS.items()})
         # Only a run that skips steps tells how many.
         row["skipped_steps"] = int(logs.get("skipped_steps", 0))
         row["learning_rate"] = float(self._schedule(step - 1))

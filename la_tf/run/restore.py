@@ -6,12 +6,11 @@ import contextlib
 import dataclasses
 import pathlib
 
-import tensorflow as tf
 from tensorflow import keras
 
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.run import build, checkpoints
+from la_tf.run import build, checkpoints, provenance, store
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,24 +52,17 @@ def load(folder, checkpoint="last", full_precision=False):
         UserError: the folder holds no run, or the checkpoint cannot be used.
     """
     config, record = folder.config(), folder.record()
+    provenance.check_keras(folder)
     path = _find(folder, checkpoint)
     with _precision(config.mixed_precision and not full_precision):
-        classifier = _build(folder, config, record)
+        classifier = _build(config, folder.data())
     checkpoints.restore_classifier(classifier, path)
     return RestoredNetwork(classifier, config, record, path)
 
 
-def _build(folder, config, record):
-    try:
-        data = record["data"]
-        shape, classes = tuple(data["image_shape"]), len(data["class_names"])
-        mean, std = data["mean"], data["std"]
-    except (KeyError, TypeError):
-        raise UserError(
-            f"{folder.config_path} does not tell the classes and the images' shape; "
-            "it was not written by la_tf.train."
-        ) from None
-    return build.build_classifier(config, shape, classes, mean, std)
+def _build(config, data):
+    shape, classes = tuple(data["image_shape"]), len(data["class_names"])
+    return build.build_classifier(config, shape, classes, data["mean"], data["std"])
 
 
 def _find(folder, checkpoint):
@@ -79,7 +71,7 @@ def _find(folder, checkpoint):
         return checkpoints.latest(folder, best=checkpoint == "best")
     path = pathlib.Path(checkpoint)
     if path.is_dir():
-        path = tf.train.latest_checkpoint(str(path)) or path
+        path = max(store.found(path), default=(0, path))[1]
     elif path.suffix == ".index":
         path = path.with_suffix("")
     if not pathlib.Path(f"{path}.index").is_file():

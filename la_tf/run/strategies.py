@@ -1,5 +1,7 @@
 """On which devices and machines a run is spread."""
 
+import zlib
+
 import tensorflow as tf
 
 from la_tf.errors import UserError
@@ -29,10 +31,7 @@ def make(name, logical_cpus=None):
 
 def worker_index(strategy):
     """The number of this process among the workers; 0 is the chief."""
-    resolver = strategy.cluster_resolver
-    if resolver is None or resolver.task_id is None:
-        return 0
-    return resolver.task_id
+    return cluster.rank() if strategy.cluster_resolver is not None else 0
 
 
 def worker_count(strategy):
@@ -47,7 +46,8 @@ def _multiworker():
             "cluster of at least two workers and this one's task; for one machine use "
             "--strategy=mirrored."
         )
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    with cluster.waiting():
+        return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def _devices(logical_cpus):
@@ -83,6 +83,30 @@ def any_worker(strategy, flag):
     if worker_count(strategy) == 1:
         return flag
     return bool(_sum_over_replicas(strategy, tf.constant(int(flag))) > 0)
+
+
+def check_agreement(strategy, values):
+    """Refuse to train where the workers do not have the same values.
+
+    Args:
+        strategy: the tf.distribute strategy.
+        values: what all must agree on, by the name of its flag.
+    """
+    if worker_count(strategy) == 1:
+        return
+    own = [zlib.crc32(repr(value).encode()) for value in values.values()]
+    sums = _sum_over_replicas(strategy, tf.constant(own, tf.int64)).numpy()
+    replicas = strategy.num_replicas_in_sync
+    differing = [
+        name
+        for name, value, total in zip(values, own, sums)
+        if value * replicas != total
+    ]
+    if differing:
+        raise UserError(
+            f"the workers do not agree on {', '.join(differing)}; start all of them "
+            "with the same flags and the same data."
+        )
 
 
 @tf.function

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from la_tf import keras_generation
+
 
 class MovingAverages:
     """A classifier's moving averages, and the values they had when this was made."""
 
     def __init__(self, classifier):
-        self._variables = [
-            variable for variable in classifier.variables if _is_average(variable)
-        ]
+        variables = map(keras_generation.tensorflow_variable, classifier.variables)
+        self._variables = [each for each in variables if _is_average(each)]
         self._before = self.values()
 
     def values(self):
@@ -71,14 +72,8 @@ class MovingAverages:
 def _is_average(variable):
     """Tell whether a training-mode pass in one replica may change the variable.
 
-    A frozen layer's weights are none of them: they were made trainable. Under a
-    strategy a replica cannot assign a variable that has no rule of aggregation.
+    A frozen layer's weights are none of them: they were made trainable.
     """
     if variable.trainable or not variable.dtype.is_floating:
         return False
-    if not tf.distribute.has_strategy():
-        return True
-    return (
-        variable.synchronization == tf.VariableSynchronization.ON_READ
-        or variable.aggregation != tf.VariableAggregation.NONE
-    )
+    return keras_generation.may_assign_in_replica(variable)

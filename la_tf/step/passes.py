@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from la_tf import em
-from la_tf.step import update
+from la_tf import em, keras_generation
 
 
 class Outcome(NamedTuple):
@@ -96,7 +95,8 @@ def draw_views(weights, count, seed):
     edges = tf.cumsum(weights, axis=1)[:, None, :-1]
     start = tf.random.stateless_uniform([tf.shape(weights)[0], 1], seed, alg="philox")
     points = (start + tf.range(count, dtype=tf.float32)) / count
-    return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int32), -1)
+    # A GPU leaves sums of int32 to the host.
+    return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int64), -1)
 
 
 def without_gradient(forward, parts, weigh, averages):
@@ -155,13 +155,13 @@ def _one_part(forward, views, weigh, optimizer, share):
             weights = weigh(outcome.log_probability)
         loss = em.weighted_loss(weights, outcome.log_likelihood)
         total = loss + share * _regularization(forward.classifier)
-        total = update.scaled(total, optimizer)
+        total = keras_generation.scaled(total, optimizer)
     gradients = tape.gradient(
         total,
         forward.classifier.trainable_variables,
         unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
-    gradients = update.unscaled(gradients, optimizer)
+    gradients = keras_generation.unscaled(gradients, optimizer)
     return Trained(
         Weighed(outcome.log_probability, weights),
         outcome.log_likelihood,

@@ -22,10 +22,17 @@ class Views(NamedTuple):
 
     def chosen(self, numbers):
         """Return the views [B, N] of each image, by their numbers in it."""
-        return self._each(lambda field: tf.gather(field, numbers, batch_dims=1))
+        return self._each(lambda field: _gather(field, numbers))
 
     def _each(self, function):
         return Views(*(None if field is None else function(field) for field in self))
+
+
+def _gather(field, numbers):
+    # A GPU has no kernel to gather uint8; float16 holds all of 0..255.
+    kind = tf.float16 if field.dtype == tf.uint8 else field.dtype
+    chosen = tf.gather(tf.cast(field, kind), numbers, batch_dims=1)
+    return tf.cast(chosen, field.dtype)
 
 
 class Batch(NamedTuple):

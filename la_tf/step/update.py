@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import tensorflow as tf
-from tensorflow import keras
 
-
-def scaled(loss, optimizer):
-    """The loss as mixed precision wants it multiplied before its gradient is taken."""
-    return optimizer.get_scaled_loss(loss) if _scales(optimizer) else loss
-
-
-def unscaled(gradients, optimizer):
-    """The loss's own gradients, dense, from those of the scaled loss."""
-    gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-    return (
-        optimizer.get_unscaled_gradients(gradients) if _scales(optimizer) else gradients
-    )
+from la_tf import keras_generation
 
 
 def over_replicas(gradients, images, sums, averages):
@@ -50,7 +38,7 @@ def is_finite(gradients, optimizer):
     A LossScaleOptimizer tries large scales on purpose and passes over the steps whose
     gradients overflow.
     """
-    if _scales(optimizer) and optimizer.dynamic:
+    if keras_generation.scales_by_trial(optimizer):
         return tf.constant(True)
     return tf.math.is_finite(tf.linalg.global_norm(gradients))
 
@@ -75,19 +63,13 @@ def apply_if(condition, optimizer, gradients, variables):
 
     Args:
         condition: a boolean, the same in all replicas.
-        optimizer: a Keras optimizer.
+        optimizer: a Keras optimizer, built: a condition is no place to make slots.
         gradients: already summed over the replicas, the same in all.
         variables: what they are the gradients of.
     """
-    if hasattr(optimizer, "build"):
-        # Slots must not be made inside of the condition.
-        with tf.init_scope():
-            optimizer.build(variables)
 
     def apply(gradients):
-        optimizer.apply_gradients(
-            zip(gradients, variables), experimental_aggregate_gradients=False
-        )
+        keras_generation.apply(optimizer, gradients, variables)
 
     def choose(strategy, condition, gradients):
         # Optimizers meet across replicas, which only works outside of a replica's own
@@ -105,7 +87,3 @@ def apply_if(condition, optimizer, gradients, variables):
 def _count(optimizer):
     # The step is over, so that the learning rate and the noise go on.
     optimizer.iterations.assign_add(1)
-
-
-def _scales(optimizer):
-    return isinstance(optimizer, keras.mixed_precision.LossScaleOptimizer)

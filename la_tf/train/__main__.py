@@ -4,20 +4,24 @@ import sys
 
 from flags import train as train_flags
 from la_tf import cli, recipes
-from la_tf.config import TrainConfig
-from la_tf.run import cluster
+from la_tf.data import sources
+from la_tf.run import cluster, provenance
 from la_tf.run import folder as run_folder
 
 
 def main():
     chosen = train_flags.chosen()
-    if chosen.get("resume"):
-        folder, config = run_folder.resumed(chosen)
-    else:
-        config = TrainConfig(**chosen)
-        folder = run_folder.fresh(config)
-    cli.load_tensorflow(config.verbosity)
+    folder, config = run_folder.opened(chosen)
+    # A wrong path is told before TensorFlow takes its seconds to load.
+    sources.check(config.dataset, config.data_dir)
+    folder.writable = cluster.is_chief()
+    with folder.taken(new=not config.resume):
+        return _train(config, folder)
+
+
+def _train(config, folder):
     _tell(config, opening(config, folder))
+    cli.load_tensorflow(config.verbosity)
     # TensorFlow is imported here, once the environment that it reads is settled.
     from la_tf.run import checkpoints
     from la_tf.train import loop
@@ -38,8 +42,10 @@ def opening(config, folder):
         f"{config.num_views} view{'s' if config.num_views > 1 else ''} an image",
         f"run folder: {folder.path}",
     ]
+    if config.resume:
+        lines.append(provenance.machine_note(folder.record()))
     note = recipes.note(config.dataset, config.model)
-    return [note, *lines] if note else lines
+    return [line for line in (note, *lines) if line]
 
 
 def closing(summary, folder):

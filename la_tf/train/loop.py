@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import sys
 
@@ -10,11 +11,20 @@ import tensorflow as tf
 from tensorflow import keras
 
 from la_tf import cli, policy
-from la_tf.data import batches
+from la_tf.data import batches, integrity
 from la_tf.errors import UserError
-from la_tf.run import build, checkpoints, provenance, recorder, strategies
+from la_tf.run import (
+    build,
+    checkpoints,
+    cluster,
+    data_check,
+    provenance,
+    recorder,
+    strategies,
+)
+from la_tf.run import folder as run_folder
 from la_tf.step.health import StopOnNonFinite
-from la_tf.train import interruption, profiling, progress, tensorboard
+from la_tf.train import interruption, profiling, progress, service, tensorboard
 
 # A look makes the host wait for the device. No step after a failed one changes
 # anything, so that it is enough to look now and then.
@@ -36,12 +46,22 @@ def train_and_evaluate(config, folder):
     cli.hush_compiler()
     _set_up(config)
     folder.writable = strategies.worker_index(strategy) == 0
+    with folder.taken(new=not config.resume):
+        return _train(config, folder, strategy)
+
+
+def _train(config, folder, strategy):
     source = build.load_source(config)
     plan = _plan(config, source, strategy)
     maker = build.view_maker(config, source)
     schedule = build.learning_rate(config, plan)
     network = _network(config, strategy, source, maker, schedule)
-    if not config.resume:
+    strategies.check_agreement(
+        strategy, {**_decisive(config), **data_check.fingerprint(source)}
+    )
+    if config.resume:
+        data_check.check(folder.data(), source, folder.path)
+    else:
         folder.write_record(provenance.record(config, source))
     operations = policy.operations_of(config.transforms)
     history = recorder.Recorder(folder, plan, schedule, operations)
@@ -56,7 +76,12 @@ def train_and_evaluate(config, folder):
             minutes=config.checkpoint_minutes,
         )
         first_step = checkpointer.restore() if config.resume else 0
+        strategies.check_agreement(
+            strategy, {"the checkpoint to go on from": first_step}
+        )
+        watch = service.ServiceWatch(config.data_service)
         callbacks = [
+            watch,
             StopOnNonFinite(
                 _STEPS_BETWEEN_LOOKS,
                 functools.partial(policy.name_of, transforms=config.transforms),
@@ -67,8 +92,12 @@ def train_and_evaluate(config, folder):
             *_profile(config, folder, plan.total_steps - first_step),
             checkpointer,
         ]
-        with _lost_worker_told(plan, checkpointer, folder):
-            for span in _spans(plan, first_step):
+        with (
+            watch,
+            _lost_worker_told(plan, checkpointer, folder),
+            integrity.told(source),
+        ):
+            for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
                 _fit(network, config, source, plan, maker, span, callbacks)
     summary = _summary(config, network, plan, history)
     folder.write_summary(summary)
@@ -81,8 +110,22 @@ def _set_up(config):
         tf.config.experimental.enable_op_determinism()
         # keras-cv's layers ask for the global generator; ours never draw from it.
         tf.random.set_global_generator(tf.random.Generator.from_seed(config.seed))
+    if config.mixed_precision and not tf.config.list_physical_devices("GPU"):
+        sys.stderr.write(
+            "--mixed_precision is for GPUs: without one float16 is far slower than "
+            "float32 (some 60 times, measured on two cores).\n"
+        )
     name = "mixed_float16" if config.mixed_precision else "float32"
     keras.mixed_precision.set_global_policy(name)
+
+
+def _decisive(config):
+    """The values on which all workers must agree."""
+    return {
+        name: value
+        for name, value in config.values().items()
+        if name not in run_folder.MAY_CHANGE
+    }
 
 
 def _plan(config, source, strategy):
@@ -108,28 +151,31 @@ def _network(config, strategy, source, maker, schedule):
 def _lost_worker_told(plan, checkpointer, folder):
     try:
         yield
-    except (tf.errors.UnavailableError, tf.errors.AbortedError):
+    except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
         if plan.workers == 1:
             raise
         raise UserError(
-            f"another worker was lost after step {checkpointer.global_step}; start all "
-            f"workers again with --run_dir={folder.path} --resume."
+            f"{cluster.lost(error)} was lost after step {checkpointer.global_step}; "
+            f"start all workers again with --run_dir={folder.path} --resume."
         ) from None
 
 
-def _spans(plan, first_step):
+def _spans(plan, first_step, one_by_one=False):
     """The calls of fit: (first step, first epoch, last epoch, steps an epoch).
 
-    An epoch that was stopped in its middle is finished by a call of its own.
+    An epoch that was stopped in its middle is finished by a call of its own. So is
+    every epoch, one by one, of a tf.data service: it then shows at once if a batch was
+    lost.
     """
     epoch, done = divmod(first_step, plan.steps_per_epoch)
     spans = []
     if done:
         spans.append((first_step, epoch, epoch + 1, plan.steps_per_epoch - done))
         epoch += 1
-    if epoch < plan.epochs:
-        start = epoch * plan.steps_per_epoch
-        spans.append((start, epoch, plan.epochs, plan.steps_per_epoch))
+    together = 1 if one_by_one else max(1, plan.epochs - epoch)
+    for first in range(epoch, plan.epochs, together):
+        start = first * plan.steps_per_epoch
+        spans.append((start, first, first + together, plan.steps_per_epoch))
     return spans
 
 
@@ -138,7 +184,7 @@ def _fit(network, config, source, plan, maker, span, callbacks):
     training = batches.training(
         source.train,
         maker,
-        plan,
+        dataclasses.replace(plan, epochs=last_epoch),
         first_step=first_step,
         on_device=config.augment_on == "device",
         service=config.data_service,
@@ -148,7 +194,9 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         initial_epoch=first_epoch,
         epochs=last_epoch,
         steps_per_epoch=steps,
+        shuffle=False,  # the order is the plan's
         validation_data=batches.evaluation(source.test, plan.batch_size),
+        validation_freq=config.evaluated_epochs,
         callbacks=callbacks,
         verbose=0,
     )
@@ -170,7 +218,7 @@ def _profile(config, folder, steps):
 
 
 def _summary(config, network, plan, history):
-    last, best = history.last_row, history.best_row
+    last, best = history.last_row, history.history.best_row
     return {
         "dataset": config.dataset,
         "model": config.model,

@@ -1,21 +1,19 @@
-"""What a person sees while a network trains.
-
-This is the one module that uses tensorflow-addons, which is no longer developed: its
-tqdm callback owns the bar. To replace it, give `ProgressBar` a bar of its own.
-"""
+"""What a person sees while a network trains."""
 
 from __future__ import annotations
 
+import math
 import sys
 
-import tensorflow_addons as tfa
 from tensorflow import keras
 from tqdm import tqdm
+
+from la_tf import keras_generation
 
 _BAR = "{desc} |{bar:20}| {percentage:3.0f}% {rate_fmt}, {remaining} left"
 
 
-class ProgressBar(tfa.callbacks.TQDMProgressBar):
+class ProgressBar(keras_generation.progress_bar()):
     """One bar over the whole run, with images a second and the time left."""
 
     def __init__(self, plan, first_step=0):
@@ -67,11 +65,14 @@ class EpochLines(keras.callbacks.Callback):
 def epoch_line(row, epochs):
     """An epoch's row of metrics.csv in words."""
     width = len(str(epochs))
+    test = f"  test {row['test_accuracy']:7.2%}"
+    # NaN: the epoch was not evaluated.
+    test = " " * len(test) if math.isnan(row["test_accuracy"]) else test
     return (
         f"epoch {row['epoch']:{width}}/{epochs}"
         f"  loss {row['loss']:.4f}"
         f"  train {row['train_accuracy']:7.2%}"
-        f"  test {row['test_accuracy']:7.2%}"
+        f"{test}"
         f"  {row['images_per_second']:,.0f} images/s"
         f"  {row['seconds']:.1f} s"
     )

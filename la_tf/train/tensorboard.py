@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 from tensorflow import keras
 
@@ -28,6 +30,8 @@ _MOST_VIEWS = 8
 
 class TensorBoard(keras.callbacks.Callback):
     """Writes a run's numbers, its prior and a strip of views after every epoch.
+
+    Pictures take as long as an evaluation: an epoch without one goes without them.
 
     Within an epoch nothing is fetched from the device but the loss so far, once in a
     hundred steps. Every worker takes part, since reading a network that is spread over
@@ -64,16 +68,20 @@ class TensorBoard(keras.callbacks.Callback):
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_SCALARS == 0:
             step = int(self.model.optimizer.iterations)
+            loss = self.model.get_metrics_result()["loss"]
             with self._writer.as_default(step):
-                tf.summary.scalar("steps/loss_so_far_in_epoch", logs["loss"])
+                tf.summary.scalar("steps/loss_so_far_in_epoch", loss)
 
     def on_epoch_end(self, epoch, logs=None):
         row = self._history.last_row
         with self._writer.as_default(row["epoch"]):
             for column, name in SCALARS.items():
-                tf.summary.scalar(name, row[column])
-            for name, pixels in self._pictures.of(self.model, row["epoch"]):
-                tf.summary.image(name, pixels[None])
+                # NaN: the epoch was not evaluated.
+                if not math.isnan(row[column]):
+                    tf.summary.scalar(name, row[column])
+            if not math.isnan(row["test_accuracy"]):
+                for name, pixels in self._pictures.of(self.model, row["epoch"]):
+                    tf.summary.image(name, pixels[None])
         self._writer.flush()
 
 

@@ -1,8 +1,9 @@
-"""Every network of the paper: published size and shapes, one step, saving."""
+"""Every network's published size and shapes; one step and saving of every family."""
 
 import functools
 import os
 import tempfile
+import unittest
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +11,9 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
+from la_tf import keras_generation
 from models import noise
+from tests import helper
 
 # A small member of each family stands for it where the large would only cost time.
 SMALL = {
@@ -18,6 +21,14 @@ SMALL = {
     "shake_shake_26_2x2d": (16, 16, 3),
     "pyramidnet_11_6": (16, 16, 3),
     "resnet_50": (32, 32, 3),
+}
+# With several blocks a stage: with and without a stride, every kind of shortcut.
+STEPPED = {
+    "wrn_16_1": (16, 16, 3),
+    "shake_shake_26_2x2d": (16, 16, 3),
+    "pyramidnet_20_6": (16, 16, 3),
+    # Smaller, the last stage would be a pixel, of which two images make no statistics.
+    "resnet_50": (64, 64, 3),
 }
 
 
@@ -160,15 +171,16 @@ class NetworksTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLen(blocks, sum(counts))
         for stage, ((side, channels), count) in enumerate(zip(shapes, counts), start=1):
             last = network.get_layer(f"stage{stage}_block{count}")
-            self.assertEqual(last.output_shape, (None, side, side, channels))
-            self.assertEqual(
-                last.compute_output_shape(last.input_shape), last.output_shape
-            )
+            shape = (None, side, side, channels)
+            self.assertEqual(tuple(last.output.shape), shape)
+            computed = last.compute_output_shape(tuple(last.input.shape))
+            self.assertEqual(tuple(computed), shape)
 
-    @parameterized.parameters(*EXPECTED)
+    @parameterized.parameters(*STEPPED)
     def test_one_step(self, name):
         """Every weight has a finite gradient, no kernel a zero one; the loss falls."""
-        model = _network(name)
+        keras.utils.set_random_seed(1)
+        model = helper.small_network(name, STEPPED[name], 10)
         generator = np.random.default_rng(0)
         images = generator.integers(0, 256, (2, *model.input_shape[1:]), np.uint8)
         labels = tf.constant([3, 7])
@@ -200,13 +212,14 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         shape = SMALL[name]
         generator = np.random.default_rng(0)
         images = generator.integers(0, 256, (3, *shape), np.uint8)
-        model = models.build(name, shape, 5, remat=remat)
+        model = helper.small_network(name, shape, 5, remat=remat)
         model(images, training=True)
         return model, images, model(images)
 
     def test_every_family_is_tested(self):
         families = {models.names.parse(name)[0] for name in models.NAMES}
-        self.assertEqual({models.names.parse(name)[0] for name in SMALL}, families)
+        for small in (SMALL, STEPPED):
+            self.assertEqual({models.names.parse(name)[0] for name in small}, families)
 
     @parameterized.parameters(*SMALL)
     def test_keras_file(self, name):
@@ -223,6 +236,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         served = loaded.serve(images.astype(np.float32))
         self.assertAllClose(served, logits, rtol=0, atol=1e-5)
 
+    @unittest.skipIf(keras_generation.NUMBER == 3, "Keras 3 writes no such folders")
     def test_keras_saved_model_with_noise_and_recomputation(self):
         model, images, logits = self._moved("pyramidnet_11_6", remat=True)
         model.save(self.folder, save_format="tf")

@@ -6,7 +6,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 from la_tf import ops, policy
-from la_tf.ops import compiled, grouped, operation
+from la_tf.ops import compiled, families, operation, words
 from tests import helper
 from tests.la_tf.ops import mixing_test, parity_test
 
@@ -72,26 +72,43 @@ class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
                 total = tf.reduce_sum(ops.make(name).apply(images, 5, [1, 2]))
             self.assertIsNone(tape.gradient(total, images))
 
-    @parameterized.parameters(1, 3)
-    def test_the_compiled_program_gives_the_same_bytes(self, channels):
-        images = np.repeat(helper.small_images(4)[:, :20, :, :channels], 10, axis=0)
+    @parameterized.product(channels=(1, 3), num_stages=(1, 2, 3))
+    def test_every_form_gives_the_bytes_of_the_layers(self, channels, num_stages):
+        images = np.repeat(helper.small_images(2)[:, :20, :, :channels], 10, axis=0)
         count = 17 * len(images)
         layers = [ops.make(name) for name in NAMES]
         base = tf.constant(np.tile(images, [17, 1, 1, 1]))
-        index = tf.repeat(tf.range(17), len(images))
-        level = tf.tile(tf.range(10), [count // 10])
+        index = tf.repeat(tf.range(17, dtype=tf.int64), len(images))
+        level = tf.tile(tf.range(10, dtype=tf.int64), [count // 10])
         noise = operation.draw_noise([count], [8, 9])
         choices = [layer.parameters(level, noise, 20, 32) for layer in layers]
         parameters = tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
-        partners = (tf.range(count) + 11) % count
-        first = grouped.Stage(index, parameters, partners)
-        second = grouped.Stage(*(tf.reverse(column, [0]) for column in first))
-        expected = grouped.run(layers, base, base, first)
-        expected = grouped.run(layers, expected, base, second)
-        result = compiled.Program(layers).run(base, [first, second])
-        same = np.all(result == expected, axis=(1, 2, 3))
-        wrong = sorted({NAMES[place] for place in index.numpy()[~same]})
-        self.assertEmpty(wrong)
+        partners = (tf.range(count, dtype=tf.int64) + 11) % count
+        stage = families.Stage(index, parameters, partners)
+        stages = [
+            families.Stage(*(tf.roll(column, 23 * place, 0) for column in stage))
+            for place in range(num_stages)
+        ]
+        expected = base.numpy()
+        for stage in stages:
+            expected = _by_layers(layers, expected, base.numpy(), stage)
+
+        def on_device(pixels):
+            changed = families.Families(layers).run(pixels, stages, channels)
+            return words.unpack(changed, channels)
+
+        packed = words.pack(base)
+        forms = {
+            "host": compiled.Program(layers).run(base, stages),
+            "device": on_device(packed),
+            "device, compiled": tf.function(on_device, jit_compile=True)(packed),
+        }
+        for form, result in forms.items():
+            same = np.all(result == expected, axis=(1, 2, 3))
+            wrong = [
+                [NAMES[one.index[n]] for one in stages] for n in np.where(~same)[0]
+            ]
+            self.assertEmpty(wrong, form)
 
     def test_the_order_is_the_index(self):
         self.assertEqual(
@@ -100,6 +117,19 @@ class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
             "Contrast Sharpness Brightness AutoContrast Equalize Invert Cutout MixUp",
         )
         self.assertEqual(policy.index_of("ShearX>Invert"), 13)
+
+
+def _by_layers(layers, images, base, stage):
+    """The images after one stage, each layer by itself on the views that take it."""
+    changed = images.copy()
+    for index, layer in enumerate(layers):
+        takes = stage.index.numpy() == index
+        partners = base[stage.partners.numpy()[takes]]
+        parameters = stage.parameters.numpy()[takes]
+        changed[takes] = layer.transform(
+            tf.constant(images[takes]), tf.constant(parameters), tf.constant(partners)
+        )
+    return changed
 
 
 if __name__ == "__main__":

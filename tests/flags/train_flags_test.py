@@ -126,7 +126,6 @@ class ConfigTest(parameterized.TestCase):
         (["--method=baseline", "--num_views=4"], "--num_views"),
         (["--view_chunk=7"], "--view_chunk"),
         (["--jit_compile", "--strategy=mirrored"], "--jit_compile"),
-        (["--jit_compile", "--augment_on=device"], "--jit_compile"),
         (["--dataset=cifar10", "--preprocessing=inception"], "--preprocessing"),
         (["--strategy=multiworker"], "--run_dir"),
     )

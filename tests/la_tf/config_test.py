@@ -139,10 +139,29 @@ class PriorFromTest(absltest.TestCase):
         path = pathlib.Path(self.create_tempdir().full_path)
         names = policy.operations_of("autoaugment")
         prior = np.full([2, 256], 1 / 256, np.float32)
-        run_folder.RunFolder(path).write_policies(prior, names)
+        run_folder.RunFolder(path).write_history(
+            [{"epoch": 1}, {"epoch": 2}], prior, names
+        )
         np.testing.assert_array_equal(build.read_prior(path, "autoaugment"), prior[-1])
         with self.assertRaisesRegex(UserError, "prior of other operations"):
             build.read_prior(path, "latentaugment")
+
+
+class EvaluatedEpochsTest(parameterized.TestCase):
+    @parameterized.parameters(
+        (1, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), (5, [5]), (9, [5]), (0, [5])
+    )
+    def test_the_last_is_always_among_them(self, every, epochs):
+        config = TrainConfig(epochs=5, evaluate_every=every)
+        self.assertEqual(config.evaluated_epochs, epochs)
+
+
+class RestTest(absltest.TestCase):
+    def test_it_needs_a_limit_and_no_holdout(self):
+        with self.assertRaisesRegex(UserError, "give --limit_train"):
+            TrainConfig(test_on_rest=True)
+        with self.assertRaisesRegex(UserError, "leave one of them out"):
+            TrainConfig(test_on_rest=True, limit_train=50, holdout=0.5)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class DrawTest(tf.test.TestCase):
         draw = tf.function(lambda seed: policy.draw(512, 6, seed))
         counts, level_counts, pairs = np.zeros(256), np.zeros(10), np.zeros(256)
         for seed in range(40):
-            policies, levels = (part.numpy() for part in draw([seed, 1]))
+            policies, levels = (part.numpy() for part in draw(tf.constant([seed, 1])))
             self.assertTrue(np.all(np.diff(np.sort(policies, axis=1)) > 0))
             counts += np.bincount(policies.reshape(-1), minlength=256)
             level_counts += np.bincount(levels.reshape(-1), minlength=10)

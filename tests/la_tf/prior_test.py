@@ -5,9 +5,7 @@ import math
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
-from tensorflow import keras
 
-import la_tf
 from la_tf import prior
 
 
@@ -135,15 +133,6 @@ class CorrectedTest(tf.test.TestCase):
         moved = _move(policy_prior, [1, 1, 1], [1, 1, 1])
         ratios = (9 * np.array([1.5, 0.9, 0.6]) + 1) / 10
         self.assertAllClose(moved, ratios / ratios.sum(), atol=1e-6)
-
-
-class CallbackTest(tf.test.TestCase):
-    def test_moves_on_the_device_without_logs(self):
-        callback = la_tf.PolicyMovingAverage()
-        self.assertTrue(callback._supports_tf_logs)
-        # With such callbacks alone Keras hands on logs as tensors.
-        handlers = keras.callbacks.CallbackList([callback])
-        self.assertTrue(handlers._batch_hooks_support_tf_logs)
 
 
 if __name__ == "__main__":

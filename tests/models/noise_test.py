@@ -1,5 +1,6 @@
 """Shake-Shake, ShakeDrop, the noise they draw, and recomputation under noise."""
 
+import functools
 import gc
 import threading
 import weakref
@@ -10,7 +11,8 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
-from models import noise, shake_layers
+from la_tf import keras_generation
+from models import noise, pyramidnet, shake_layers, shake_shake
 from tests import helper
 
 # Two replicas without a GPU; TensorFlow wants to know before its first operation.
@@ -189,13 +191,13 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
             with noise.scope([3, 4]):
                 seen["inside"] = noise.current().seed.numpy()
                 entered.set()
-                left.wait(10)
+                left.wait(helper.PATIENCE)
 
         entered, left = threading.Event(), threading.Event()
         thread = threading.Thread(target=other_thread)
         with noise.scope(SEED):
             thread.start()
-            entered.wait(10)
+            entered.wait(helper.PATIENCE)
             seen["outside"] = noise.current().seed.numpy()
             left.set()
             thread.join()
@@ -214,7 +216,8 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(logits([1, 2]), logits([1, 2]))
         self.assertNotAllClose(logits([1, 2]), logits([1, 3]))
         kinds = (shake_layers.ShakeShake, shake_layers.ShakeDrop)
-        salts = [part.salt for part in model.submodules if isinstance(part, kinds)]
+        layers = helper.layers_of(model)
+        salts = [layer.salt for layer in layers if isinstance(layer, kinds)]
         self.assertGreater(len(salts), 2)
         self.assertLen(set(salts), len(salts))
 
@@ -233,15 +236,34 @@ def _gradients(model, images, seed=SEED):
     return [loss, *tape.gradient(loss, model.trainable_variables)]
 
 
+NOISY_BLOCKS = {
+    "shake_shake": functools.partial(shake_shake.ShakeShakeBlock, 4, salt=1),
+    "pyramidnet": functools.partial(pyramidnet.PyramidBlock, 6, keep=0.5, salt=1),
+}
+
+
+def _one_block(name, shape, classes, remat=False):
+    """A network of one block with noise, which is soon traced and compiled."""
+    return keras.Sequential(
+        [
+            keras.Input(shape),
+            keras.layers.Rescaling(1 / 255),
+            NOISY_BLOCKS[name](stride=2, remat=remat),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(classes),
+        ]
+    )
+
+
 class RecomputationTest(tf.test.TestCase, parameterized.TestCase):
     def tearDown(self):
         keras.mixed_precision.set_global_policy("float32")
         super().tearDown()
 
-    def _compare(self, name, run, side=16, tolerance=0.0):
+    def _compare(self, name, run, side=16, tolerance=0.0, build=helper.small_network):
         """Two networks of the same weights give the same gradients and averages."""
-        plain = models.build(name, (side, side, 3), 5)
-        recomputing = models.build(name, (side, side, 3), 5, remat=True)
+        plain = build(name, (side, side, 3), 5)
+        recomputing = build(name, (side, side, 3), 5, remat=True)
         recomputing.set_weights(plain.get_weights())
         before = plain.get_weights()
         images = tf.constant(helper.small_images(4, side))
@@ -267,7 +289,7 @@ class RecomputationTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_xla(self):
         compiled = tf.function(_gradients, jit_compile=True)
-        self._compare("pyramidnet_11_6", compiled, tolerance=1e-4)
+        self._compare("pyramidnet", compiled, tolerance=1e-4, build=_one_block)
 
     def test_mixed_precision(self):
         keras.mixed_precision.set_global_policy("mixed_float16")
@@ -302,18 +324,18 @@ class RecomputationTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class ReplicasTest(tf.test.TestCase, parameterized.TestCase):
-    @parameterized.parameters(("shake_shake_26_2x2d", True), ("pyramidnet_11_6", False))
+    @parameterized.parameters(("shake_shake", True), ("pyramidnet", False))
     def test_replicas_draw_what_their_seeds_say(self, name, remat):
         """Two replicas, traced in threads, against two runs alone with their seeds."""
-        name = "pyramidnet_11_6"
-        alone = models.build(name, (16, 16, 3), 5)
+        alone = _one_block(name, (16, 16, 3), 5)
         strategy = tf.distribute.MirroredStrategy(
             ["/cpu:0", "/cpu:1"], tf.distribute.HierarchicalCopyAllReduce()
         )
         with strategy.scope():
-            model = models.build(name, (16, 16, 3), 5, remat=remat)
+            model = _one_block(name, (16, 16, 3), 5, remat=remat)
         for weight in model.weights:
-            first, second = strategy.experimental_local_results(weight)
+            variable = keras_generation.tensorflow_variable(weight)
+            first, second = strategy.experimental_local_results(variable)
             self.assertAllEqual(first, second)
         model.set_weights(alone.get_weights())
         images = tf.constant(helper.small_images(4, 16))

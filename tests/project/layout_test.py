@@ -1,6 +1,7 @@
 """The house rules that a machine can check."""
 
 import ast
+import re
 
 from absl.testing import absltest
 
@@ -9,6 +10,7 @@ from tests import helper
 TESTS = sorted((helper.ROOT / "tests").rglob("*_test.py"))
 COMMANDS = (
     "benchmark",
+    "compare",
     "evaluate",
     "export",
     "prepare",
@@ -95,14 +97,28 @@ class ImportsTest(absltest.TestCase):
         known = {"__future__", "math", "numpy", "tensorflow"}
         self.assertLessEqual(packages(helper.ROOT / "la_tf" / "em.py"), known)
 
-    def test_tensorflow_addons_stands_in_one_place(self):
+    def test_generations_of_keras_are_told_apart_in_one_place(self):
+        asks = re.compile(r"tensorflow_addons as|\b(keras|tf)\.__version__|NUMBER\b")
         users = [
             path.name
             for folder in ("flags", "la_tf", "models")
             for path in (helper.ROOT / folder).rglob("*.py")
-            if "tensorflow_addons" in packages(path)
+            if asks.search(path.read_text("utf-8"))
         ]
-        self.assertEqual(users, ["progress.py"])
+        self.assertEqual(users, ["keras_generation.py"])
+
+
+class LocksTest(absltest.TestCase):
+    def test_locks_hold_what_setup_asks_for(self):
+        setup = (helper.ROOT / "setup.py").read_text("utf-8")
+        for stack in "KERAS_2", "KERAS_3":
+            wanted = re.search(rf"^{stack} = \[(.+?)^\]", setup, re.M | re.S).group(1)
+            packages = re.findall(r'"([\w-]+)[=<>]', wanted)
+            self.assertContainsSubset(["numpy", "tensorflow"], packages)
+            name = stack.lower().replace("_", "")
+            lock = (helper.ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+            locked = re.findall(r"^([\w-]+)==", lock, re.M)
+            self.assertContainsSubset(packages, locked)
 
 
 if __name__ == "__main__":

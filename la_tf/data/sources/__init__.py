@@ -15,7 +15,7 @@ from la_tf.data.sources.arrays import Arrays
 from la_tf.data.sources.base import Source, Split
 from la_tf.errors import UserError
 
-__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "load"]
+__all__ = ["NAMES", "PHOTOGRAPHS", "Arrays", "Source", "Split", "check", "load"]
 
 _READERS = {
     "digits": "digits",
@@ -35,6 +35,22 @@ NAMES = tuple(_READERS)
 # Those whose images differ in size and can be had encoded.
 PHOTOGRAPHS = ("imagenet2012", "oxford_flowers102", "folder")
 
+# Those that are the user's own files.
+_OWN = ("folder", "npz")
+
+
+def check(name, data_dir):
+    """Raise a UserError where the user's own images are not to be found.
+
+    It needs no TensorFlow, so that a wrong path is told at once.
+
+    Args:
+        name: one of `NAMES`.
+        data_dir: as for `load`.
+    """
+    if name in _OWN:
+        _reader(name).check(data_dir)
+
 
 def load(
     name,
@@ -43,6 +59,7 @@ def load(
     image_size=None,
     holdout=0.0,
     limit_train=None,
+    test_on_rest=False,
     seed=0,
     skip_bad_images=False,
     encoded=False,
@@ -51,14 +68,16 @@ def load(
 
     Args:
         name: one of `NAMES`.
-        data_dir: where the images are: the folder of class folders, the npz file, or
-            the folder of prepared tensorflow-datasets (theirs, if None).
+        data_dir: where the images are: the folder of class folders, the table of paths
+            and labels, the npz file, or the folder of prepared tensorflow-datasets
+            (theirs, if None).
         image_size: the side, in pixels, of the square images to give; the stored size,
             if None. Images of another form are cropped to their central square first.
         holdout: a fraction, or a number, of training images to hold out, in the
             classes' proportions; they become the test part in the place of the real
             one.
         limit_train: the number of training images to keep, equally many of each class.
+        test_on_rest: draw the training images from both parts, and test on all others.
         seed: decides which images are held out and kept; nothing else does.
         skip_bad_images: leave out files that are no readable image instead of failing.
         encoded: give streams of encoded photographs instead of arrays.
@@ -73,14 +92,16 @@ def load(
             f"--dataset={name} holds small images of one size; preprocessing that "
             f"crops encoded photographs needs one of {', '.join(PHOTOGRAPHS)}."
         )
-    reader = importlib.import_module(f"la_tf.data.sources.{_READERS[name]}")
-    source = reader.read(
+    source = _reader(name).read(
         name,
         data_dir=data_dir,
         image_size=image_size,
         skip_bad_images=skip_bad_images,
         encoded=encoded,
     )
+    if test_on_rest:
+        train, test = subsets.kept_and_rest(source, limit_train, seed)
+        return dataclasses.replace(source, train=train, test=test)
     return _select(source, holdout, limit_train, seed)
 
 
@@ -99,6 +120,10 @@ def preparation(image_shape, encoded=False):
     if encoded:
         return functools.partial(inception.evaluation_image, size=image_shape[0])
     return functools.partial(decoding.pixels, shape=image_shape)
+
+
+def _reader(name):
+    return importlib.import_module(f"la_tf.data.sources.{_READERS[name]}")
 
 
 def _select(source, holdout, limit_train, seed):

@@ -54,7 +54,8 @@ class Arrays(base.Split):
             epoch = global_step // plan.steps_per_epoch
             step = global_step % plan.steps_per_epoch
             start = step * plan.batch_size + plan.worker * plan.share
-            places = tf.range(start, start + plan.share)
+            # Counted from 0, so that the batch's size is known when a step is traced.
+            places = start + tf.range(plan.share, dtype=tf.int64)
             indices = draws.order(places, self.size, plan.seed, epoch)
             seeds = plan.seeds(epoch, step)
             return tf.gather(images, indices), tf.gather(labels, indices), seeds

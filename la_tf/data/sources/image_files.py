@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import pathlib
+import stat
 
 import numpy as np
 from absl import logging
@@ -23,13 +24,13 @@ _KINDS = {
     b"GIF8": "GIF",
     b"BM": "BMP",
 }
-_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
 # The last bytes of a whole file. BMP has no such mark.
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
 
 
-class _BadImageError(Exception):
+class BadImageError(Exception):
     """Why a file is no readable image."""
 
 
@@ -57,7 +58,7 @@ def decoded(paths, image_size, skip_bad_images):
         try:
             return pixels(encoded).numpy()
         except tf.errors.OpError as error:
-            raise _BadImageError(error.message.splitlines()[0]) from error
+            raise BadImageError(error.message.splitlines()[0]) from error
 
     images, good = [], []
     for index, image in _each(read, paths, skip_bad_images, "Reading images"):
@@ -71,8 +72,14 @@ def decoded(paths, image_size, skip_bad_images):
 
 
 def readable(paths, skip_bad_images):
-    """Indices of the paths that hold whole images, found without decoding them."""
-    checked = _each(_check_ends, paths, skip_bad_images, "Checking images")
+    """Indices of the paths that hold whole images.
+
+    Without `skip_bad_images` they are looked at, but not decoded.
+    """
+    # Who wants bad images left out gets every one decoded: damage in the middle of a
+    # file would otherwise end the training.
+    check = decode_once if skip_bad_images else _check_ends
+    checked = _each(check, paths, skip_bad_images, "Checking images")
     return np.asarray([index for index, _ in checked], np.int64)
 
 
@@ -82,7 +89,7 @@ def _each(function, paths, skip_bad_images, what):
     def attempt(path):
         try:
             return function(path), None
-        except (_BadImageError, OSError) as error:
+        except (BadImageError, OSError) as error:
             return None, error
 
     counter = console.Counter(what, len(paths))
@@ -106,23 +113,31 @@ def _each(function, paths, skip_bad_images, what):
 
 def _kind(path, head):
     """The format that a file's first bytes tell, if its suffix is an image's."""
-    if pathlib.Path(path).suffix.lower() not in _SUFFIXES:
-        raise _BadImageError(f"the name does not end in one of {', '.join(_SUFFIXES)}")
+    if pathlib.Path(path).suffix.lower() not in SUFFIXES:
+        raise BadImageError(f"the name does not end in one of {', '.join(SUFFIXES)}")
     for magic, kind in _KINDS.items():
         if head.startswith(magic):
             return kind
-    raise _BadImageError("the content is not JPEG, PNG, BMP or GIF")
+    raise BadImageError("the content is not JPEG, PNG, BMP or GIF")
 
 
 def _checked_bytes(path):
     """The file's bytes, if they begin as an image does."""
+    _check_regular(path)
     encoded = pathlib.Path(path).read_bytes()
     _kind(path, encoded[:8])
     return encoded
 
 
+def _check_regular(path):
+    """Raises for what cannot be read from end to end, as a pipe."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise BadImageError("it is not a regular file")
+
+
 def _check_ends(path):
     """Raises unless the file begins and ends as a whole image, or can be decoded."""
+    _check_regular(path)
     with open(path, "rb") as file:
         head = file.read(8)
         kind = _kind(path, head)
@@ -130,10 +145,10 @@ def _check_ends(path):
         tail = file.read()
     # Some cameras write more after the end; only then is it worth decoding the file.
     if kind not in _ENDS or not tail.endswith(_ENDS[kind]):
-        _decode_once(path)
+        decode_once(path)
 
 
-def _decode_once(path):
+def decode_once(path):
     """Raises unless TensorFlow can decode the file."""
     import tensorflow as tf
 
@@ -142,4 +157,4 @@ def _decode_once(path):
     try:
         decoding.decode(_checked_bytes(path))
     except tf.errors.OpError as error:
-        raise _BadImageError(error.message.splitlines()[0]) from error
+        raise BadImageError(error.message.splitlines()[0]) from error

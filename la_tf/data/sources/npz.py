@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import zipfile
+import zlib
 
 import numpy as np
 
@@ -11,6 +13,13 @@ from la_tf.data.sources import normalisation
 from la_tf.data.sources.arrays import Arrays
 from la_tf.data.sources.base import Source
 from la_tf.errors import UserError
+
+# What np.load raises for what is no archive of plain arrays.
+_UNREADABLE = (
+    *(AttributeError, EOFError, MemoryError, NotImplementedError, OSError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
@@ -45,6 +54,11 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
     )
 
 
+def check(data_dir):
+    """Raise a UserError where there is no file to read; needs no TensorFlow."""
+    _find(data_dir)
+
+
 def _find(data_dir):
     """The path of the npz file."""
     if data_dir is None:
@@ -65,13 +79,25 @@ def _find(data_dir):
 def _arrays(path):
     """The file's arrays by name; nothing in it is ever executed."""
     try:
+        _check_size(path)
         with np.load(path, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except (AttributeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise UserError(
             f"--data_dir={path} is not an npz file of plain arrays ({error}); write it "
             "with numpy.savez(path, x_train=..., y_train=..., x_test=..., y_test=...)."
         ) from error
+
+
+def _check_size(path):
+    """Refuse an archive that unpacks to more than the machine's memory."""
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if unpacked > memory:
+        raise ValueError(
+            f"it unpacks to {unpacked >> 20} MB, and this machine has {memory >> 20}"
+        )
 
 
 def _split(path, arrays, part):

@@ -40,6 +40,11 @@ class Shards(streams.Stream):
         self._lengths = np.asarray(lengths, np.int64)
 
     @property
+    def paths(self):
+        """The files."""
+        return self._paths
+
+    @property
     def size(self):
         return int(self._lengths.sum())
 
@@ -95,6 +100,11 @@ class Records(streams.Indexed):
         super().__init__(labels, side)
         self._paths = list(paths)
         self._places = np.asarray(places, np.int64)
+
+    @property
+    def paths(self):
+        """The files."""
+        return self._paths
 
     def take(self, indices):
         places, labels = self._places[indices], self._labels[indices]

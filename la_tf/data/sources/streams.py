@@ -25,6 +25,11 @@ class Stream(base.Split):
     def __init__(self, side=SIDE):
         self.side = side
 
+    @property
+    @abc.abstractmethod
+    def paths(self):
+        """The files that hold the photographs."""
+
     @abc.abstractmethod
     def records(self, seed=None, epoch=None, first=0):
         """Return a tf.data.Dataset of single examples `(encoded bytes, int32 label)`.
@@ -108,6 +113,11 @@ class Files(Indexed):
     def __init__(self, paths, labels, side=SIDE):
         super().__init__(labels, side)
         self._paths = np.asarray(paths, object)
+
+    @property
+    def paths(self):
+        """The files."""
+        return self._paths
 
     def take(self, indices):
         return Files(self._paths[indices], self._labels[indices], self.side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from la_tf.data.sources.base import Arrays
 from la_tf.errors import UserError
 
 # Different draws from one seed, so that what is kept tells nothing of what is held out.
@@ -47,7 +48,13 @@ def limit(split, count, seed):
 
     A smaller subset of the same seed is part of a larger one.
     """
-    labels = split.labels
+    if count >= split.size:
+        return split
+    return split.take(_limited(split.labels, count, seed))
+
+
+def _limited(labels, count, seed):
+    """Sorted indices of the images to keep."""
     available = np.bincount(labels)
     classes = int((available > 0).sum())
     if count < classes:
@@ -55,9 +62,31 @@ def limit(split, count, seed):
             f"--limit_train={count} is less than one image for each of {classes} "
             f"classes; choose {classes} or more."
         )
-    if count >= len(labels):
-        return split
-    return split.take(_choose(labels, balanced_counts(available, count), seed, _LIMIT))
+    return _choose(labels, balanced_counts(available, count), seed, _LIMIT)
+
+
+def kept_and_rest(source, count, seed):
+    """`(kept, rest)` of all images of a data set, as `limit` keeps them."""
+    if not isinstance(source.train, Arrays):
+        raise UserError(
+            f"--test_on_rest needs images that are kept in memory; --dataset="
+            f"{source.name} is read as training goes: use --holdout."
+        )
+    whole = source.train
+    if source.test is not None:
+        parts = (source.train, source.test)
+        whole = Arrays(
+            np.concatenate([part.images for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+        )
+    if count >= whole.size:
+        raise UserError(
+            f"--limit_train={count} leaves none of the {whole.size} images of "
+            f"--dataset={source.name} for --test_on_rest; choose fewer."
+        )
+    kept = _limited(whole.labels, count, seed)
+    rest = np.setdiff1d(np.arange(whole.size), kept, assume_unique=True)
+    return whole.take(kept), whole.take(rest)
 
 
 def proportional_counts(available, count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 
@@ -128,7 +129,7 @@ def _arrays(builder, part, shape):
     # Filled in place: SVHN's 604,388 images are 1.9 GB, and there is no room for two.
     images, labels = np.empty((size, *shape), np.uint8), np.empty(size, np.int32)
     done = 0
-    with console.Counter(f"Reading {part}", size) as counter:
+    with _damage_told(builder), console.Counter(f"Reading {part}", size) as counter:
         for batch, batch_labels in examples.batch(_BATCH).prefetch(2):
             count = len(batch_labels)
             images[done : done + count] = batch
@@ -136,6 +137,20 @@ def _arrays(builder, part, shape):
             done += count
             counter.advance(count)
     return Arrays(images, labels)
+
+
+@contextlib.contextmanager
+def _damage_told(builder):
+    import tensorflow as tf
+
+    try:
+        yield
+    except (tf.errors.OpError, ValueError) as error:
+        reason = str(getattr(error, "message", error)).splitlines()[0]
+        raise UserError(
+            f"{builder.data_dir} is damaged ({reason}): remove that folder and run "
+            "python -m la_tf.prepare again."
+        ) from None
 
 
 def _stream(builder, part, image_size):

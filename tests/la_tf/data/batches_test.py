@@ -1,6 +1,9 @@
 """Batches depend on seed, epoch, step and worker, and on nothing else."""
 
-import os
+import functools
+import pathlib
+import shutil
+import tempfile
 
 import numpy as np
 import tensorflow as tf
@@ -25,7 +28,19 @@ def digits_split():
 
 
 def full_maker(num_classes=10, **options):
+    """Everything that is random about views."""
     return ViewMaker(num_classes, num_views=3, final="cutmix", padding=1, **options)
+
+
+def quick_maker(num_classes=10):
+    """Views that show their seeds by crop, mirror and CutMix, and are soon traced."""
+    return full_maker(num_classes, operations=False)
+
+
+@functools.cache
+def full_batches():
+    """The dataset of the digits' full training batches."""
+    return batches.training(digits_split(), full_maker(), plan(digits_split()))
 
 
 def plain_maker():
@@ -55,17 +70,17 @@ class InMemoryTest(tf.test.TestCase):
                 np.testing.assert_array_equal(left_part, right_part)
 
     def test_threads_do_not_matter(self):
-        split = digits_split()
-        one = collect(batches.training(split, full_maker(), plan(split)), threads=1)
-        two = collect(batches.training(split, full_maker(), plan(split)), threads=2)
+        one = collect(full_batches(), threads=1)
+        two = collect(full_batches(), threads=2)
         self.assertLen(one, 2 * (40 // 8))
         self.assert_same_batches(one, two)
 
     def test_a_start_in_the_middle_gives_the_same_batches(self):
         split = digits_split()
-        whole = collect(batches.training(split, full_maker(), plan(split)))
+        maker = quick_maker()
+        whole = collect(batches.training(split, maker, plan(split)))
         # Step 3 is in the middle of the first epoch; the rest crosses into the second.
-        rest = collect(batches.training(split, full_maker(), plan(split), first_step=3))
+        rest = collect(batches.training(split, maker, plan(split), first_step=3))
         self.assert_same_batches(whole[3:], rest)
 
     def test_seed_epoch_and_step_each_matter(self):
@@ -114,7 +129,7 @@ class InMemoryTest(tf.test.TestCase):
 
     def test_device_batches_carry_what_the_host_used(self):
         split = digits_split()
-        host = collect(batches.training(split, full_maker(), plan(split)))
+        host = collect(full_batches())
         maker = full_maker(on_host=False)
         device = batches.training(split, maker, plan(split), on_device=True)
         views = tf.function(maker.from_images)
@@ -122,7 +137,7 @@ class InMemoryTest(tf.test.TestCase):
         self.assert_same_batches(host, made)
 
     def test_a_data_service_makes_the_same_batches(self):
-        split, maker = digits_split(), full_maker()
+        split, maker = digits_split(), quick_maker()
         service = tf.data.experimental.service
         dispatcher = service.DispatchServer()
         address = dispatcher.target.split("://")[1]
@@ -156,40 +171,45 @@ class InMemoryTest(tf.test.TestCase):
 
 
 class StreamedTest(tf.test.TestCase):
-    def setUp(self):
-        super().setUp()
-        folder = self.create_tempdir()
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, folder)
         tiles = helper.small_images(24)
         for part, indices in (("train", range(20)), ("test", range(20, 24))):
             for index in indices:
-                path = os.path.join(folder, part, "ab"[index % 2], f"{index}.png")
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                path = folder / part / "ab"[index % 2] / f"{index}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
                 # Photographs differ in size.
                 Image.fromarray(tiles[index][: 20 + index % 5]).save(path)
-        self.source = sources.load(
-            "folder", data_dir=folder.full_path, image_size=16, encoded=True
+        cls.source = sources.load(
+            "folder", data_dir=folder, image_size=16, encoded=True
         )
+        cls.maker = quick_maker(2)
+        cls.whole = cls.made(threads=1)
 
-    def made(self, threads=None, first_step=0, **changes):
-        split = self.source.train
+    @classmethod
+    def made(cls, threads=None, first_step=0, **changes):
+        split = cls.source.train
         dataset = batches.training(
             split,
-            full_maker(2),
+            cls.maker,
             plan(split, batch_size=4, **changes),
             first_step=first_step,
         )
         return collect(dataset, threads)
 
     def test_threads_and_a_start_in_the_middle_do_not_matter(self):
-        whole = self.made(threads=1)
-        self.assertLen(whole, 2 * (20 // 4))
-        for left, right in zip(whole[3:], self.made(threads=2, first_step=3)):
+        self.assertLen(self.whole, 2 * (20 // 4))
+        rest = self.made(threads=2, first_step=3)
+        self.assertLen(rest, 2 * (20 // 4) - 3)
+        for left, right in zip(self.whole[3:], rest):
             for left_part, right_part in zip(left, right):
                 np.testing.assert_array_equal(left_part, right_part)
 
     def test_epochs_differ(self):
-        whole = self.made()
-        self.assertNotAllEqual(whole[0][0], whole[5][0])
+        self.assertNotAllEqual(self.whole[0][0], self.whole[5][0])
 
     def test_workers_share_each_batch(self):
         for step in zip(self.made(worker=0, workers=2), self.made(worker=1, workers=2)):

@@ -26,6 +26,7 @@ from la_tf.export import TFLITE_KINDS, writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
+from tests import helper
 
 
 def main(*arguments):
@@ -152,7 +153,8 @@ class EvaluateTest(tf.test.TestCase):
             run_dir=str(cls.folder / "run"),
         )
         cls.run_folder = run_folder.fresh(config)
-        cls.summary = loop.train_and_evaluate(config, cls.run_folder)
+        with helper.without_pictures():
+            cls.summary = loop.train_and_evaluate(config, cls.run_folder)
         cls.printed = main(f"--run_dir={cls.run_folder.path}")
         cls.result = cls.read(cls.run_folder.path)
         cls.test = sources.load("digits").test
@@ -269,6 +271,7 @@ class EvaluateTest(tf.test.TestCase):
         version = self.folder / "served" / "1"
         other = self.folder / "something"
         shutil.copytree(version / "assets.extra", other / "assets.extra")
+        (other / "assets.extra" / "SHA256SUMS").unlink()
         for name in ("classifier.keras", "classifier_int8.tflite"):
             with self.subTest(name):
                 (other / name).write_bytes(b"something else altogether" * 10)
@@ -277,6 +280,14 @@ class EvaluateTest(tf.test.TestCase):
                 (other / name).unlink()
                 with self.assertRaisesRegex(UserError, "nor a file beside one"):
                     main(f"--saved_model={other / name}")
+
+    def test_a_truncated_file_is_refused(self):
+        # TFLite's interpreter itself would end the process.
+        path = self.folder / "cut_file"
+        shutil.copytree(self.folder / "served" / "1", path)
+        os.truncate(path / "classifier_float16.tflite", 1000)
+        with self.assertRaisesRegex(UserError, "float16.tflite is damaged or gone"):
+            main(f"--saved_model={path / 'classifier_float16.tflite'}")
 
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):
@@ -325,7 +336,12 @@ class EvaluateTest(tf.test.TestCase):
     def test_a_truncated_saved_model_is_refused(self):
         path = self.folder / "cut"
         shutil.copytree(self.folder / "served" / "1", path)
-        os.truncate(next(path.glob("variables/*.data-*")), 1000)
+        cut = next(path.glob("variables/*.data-*"))
+        os.truncate(cut, 1000)
+        with self.assertRaisesRegex(UserError, f"{cut} is damaged or gone"):
+            main(f"--saved_model={path}")
+        # Without the sums it still shows when TensorFlow reads it.
+        (path / "assets.extra" / "SHA256SUMS").unlink()
         with self.assertRaisesRegex(UserError, "not a whole SavedModel"):
             main(f"--saved_model={path}")
         os.truncate(path / "saved_model.pb", 1000)
@@ -339,7 +355,7 @@ class EvaluateTest(tf.test.TestCase):
         classifier.layers[-1].bias.assign([np.nan] * 10)
         tree = tf.train.Checkpoint(model=tf.train.Checkpoint(classifier=classifier))
         path = tree.save(str(copy.checkpoints / "bad"))
-        with self.assertRaisesRegex(UserError, "not finite numbers"):
+        with self.assertRaisesRegex(UserError, "that are not finite"):
             main(f"--checkpoint={path}")
 
 

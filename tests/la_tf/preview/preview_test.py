@@ -11,6 +11,7 @@ from PIL import Image
 
 from la_tf import policy
 from la_tf.config import TrainConfig
+from la_tf.ops import levels
 from la_tf.preview import contact_sheet, sheets
 from tests import helper
 
@@ -56,7 +57,7 @@ class LevelValueTest(parameterized.TestCase):
         ("Cutout", "0 px", "7 px", "20 px"),
     )
     def test_value(self, name, *expected):
-        values = [sheets.level_value(name, level, (32, 40, 3)) for level in (0, 3, 9)]
+        values = [levels.value(name, level, (32, 40, 3)) for level in (0, 3, 9)]
         self.assertSequenceEqual(values, expected)
 
 

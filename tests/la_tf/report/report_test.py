@@ -48,16 +48,20 @@ def setUpModule():
     source = build.load_source(config)
     folder = RunFolder(TRAINED)
     folder.write_record(provenance.record(config, source))
-    folder.write_rows([row(epoch) for epoch in range(EPOCHS)])
     shape = [EPOCHS, policy.NUM_POLICIES]
     priors = np.random.default_rng(0).gamma(20, size=shape)
     priors /= priors.sum(1, keepdims=True)
-    folder.write_policies(priors.astype(np.float32), ops.OPERATIONS)
+    folder.write_history(rows(), priors, ops.OPERATIONS)
     classifier = build.build_classifier(
         config, source.image_shape, source.num_classes, source.mean, source.std
     )
     checkpoint = tf.train.Checkpoint(model=tf.train.Checkpoint(classifier=classifier))
     checkpoint.save(str(folder.checkpoints / "step"))
+
+
+def rows():
+    """Those of metrics.csv."""
+    return [row(epoch) for epoch in range(EPOCHS)]
 
 
 def row(epoch):
@@ -82,10 +86,10 @@ def copied(directory, name="copy", **values):
     """A copy of the run, some values of its configuration told otherwise."""
     path = pathlib.Path(directory) / name
     shutil.copytree(TRAINED, path)
-    record = json.loads((path / "config.json").read_text())
+    record = RunFolder(path).record()
     record["config"].update(values)
     record["config"].update(methods.get(record["config"]["method"]).constants)
-    (path / "config.json").write_text(json.dumps(record))
+    RunFolder(path).write_record(record)
     return path
 
 
@@ -289,7 +293,7 @@ def dumped(browser, page):
             env={**os.environ, "HOME": home},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=helper.PATIENCE,
             check=True,
         )
     return result.stdout
@@ -389,7 +393,7 @@ class OtherRunsTest(tf.test.TestCase):
     def test_a_fixed_prior_needs_no_slider(self):
         path = copied(self.directory)
         uniform = np.full([EPOCHS, 256], 1 / 256, np.float32)
-        RunFolder(path).write_policies(uniform, ["unused"])
+        RunFolder(path).write_history(rows(), uniform, ["unused"])
         text = written(path, to=self.directory / "to", with_views=False)
         self.assertIn("fixed and uniform", text)
         self.assertNotIn('class="slider"', text)
@@ -397,11 +401,11 @@ class OtherRunsTest(tf.test.TestCase):
 
     def test_names_cannot_break_out(self):
         path = copied(self.directory, method="baseline")
-        record = json.loads((path / "config.json").read_text())
+        record = RunFolder(path).record()
         evil = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
         record["data"]["class_names"] = [evil] * 10
         record["command"] = evil
-        (path / "config.json").write_text(json.dumps(record))
+        RunFolder(path).write_record(record)
         text = written(path, to=self.directory / "to")
         self.assertNotIn('<script>alert("1")', text)
         for image in Page(text).all("img"):
@@ -429,7 +433,8 @@ class BadInputTest(tf.test.TestCase):
 
     def test_a_run_without_a_finished_epoch(self):
         path = copied(self.directory)
-        (path / "metrics.csv").unlink()
+        for name in ("metrics.csv", "policy.npz"):
+            (path / name).unlink()
         self.check_refused("no finished epoch", path)
 
     def test_damaged_tables(self):
@@ -477,7 +482,7 @@ class CommandTest(tf.test.TestCase):
             cwd=helper.ROOT,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=helper.PATIENCE,
         )
 
     def test_a_mistake_is_one_sentence(self):

@@ -12,8 +12,10 @@ import tensorflow as tf
 from absl.testing import parameterized
 from tensorflow import keras
 
+from la_tf import keras_generation
 from la_tf.model import LatentAugment
 from la_tf.step.health import NonFiniteError
+from tests import helper
 
 POLICIES = 16
 # Uneven on purpose: the last batch of each epoch has 5 images, so 3 and 2 a replica.
@@ -93,7 +95,10 @@ def _train(
         # Each replica by itself, as it evaluates.
         results["averages"] = [
             [copy.numpy() for copy in strategy.experimental_local_results(variable)]
-            for variable in model.classifier.non_trainable_variables
+            for variable in map(
+                keras_generation.tensorflow_variable,
+                model.classifier.non_trainable_variables,
+            )
         ]
     return results
 
@@ -179,7 +184,7 @@ def _start(role, path, **environment):
 
 
 def _finish(process):
-    output, _ = process.communicate(timeout=240)
+    output, _ = process.communicate(timeout=helper.PATIENCE)
     if process.returncode:
         raise RuntimeError(f"exit code {process.returncode}:\n{output[-4000:]}")
 

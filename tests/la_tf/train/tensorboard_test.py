@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import tempfile
+from unittest import mock
 
 import numpy as np
 import tensorflow as tf
@@ -75,7 +76,9 @@ class RunTest(tf.test.TestCase):
         super().setUpClass()
         directory = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, directory)
-        run = train(directory, profile=True, sigma=0.5)
+        # Three steps an epoch: the loss so far is told at the end of each.
+        with mock.patch.object(tensorboard, "_STEPS_BETWEEN_SCALARS", 3):
+            run = train(directory, profile=True, sigma=0.5)
         cls.folder, cls.model, cls.source, cls.maker = run
         cls.written = events(cls.folder)
 
@@ -90,6 +93,11 @@ class RunTest(tf.test.TestCase):
         runs = event_multiplexer.EventMultiplexer()
         runs.AddRunsFromDirectory(str(self.folder.path / "tensorboard"))
         self.assertEqual(list(runs.Runs()), [self.folder.path.name])
+
+    def test_the_loss_is_told_within_an_epoch(self):
+        told = self.written["steps/loss_so_far_in_epoch"]
+        losses = [row["loss"] for row in self.folder.rows()]
+        self.assertAllClose(told, dict(zip((3, 6), losses)))
 
     def test_every_epoch_has_its_pictures(self):
         for name in ("prior", "views"):
@@ -168,7 +176,7 @@ class TensorBoardTest(tf.test.TestCase):
 
 class ExamplesTest(tf.test.TestCase):
     def test_the_seed_decides(self):
-        config = TrainConfig(dataset="digits", limit_train=60)
+        config = TrainConfig(limit_train=60, method="baseline")
         source = build.load_source(config)
         maker = build.view_maker(config, source)
         first, again, other = (

@@ -7,9 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import time
 from unittest import mock
 
 import numpy as np
@@ -18,13 +16,15 @@ from absl.testing import parameterized
 from tensorflow import keras
 from tensorflow.python.framework import config as tensorflow_config
 
+from la_tf import keras_generation, methods
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.run import checkpoints, provenance
+from la_tf.run import build, checkpoints, provenance, restore
 from la_tf.run import folder as run_folder
 from la_tf.step.health import NonFiniteError
 from la_tf.train import __main__ as train_command
 from la_tf.train import loop
+from tests import helper
 
 # Columns of metrics.csv that tell the time, which no two runs share.
 CLOCK = ("seconds", "evaluation_seconds", "saving_seconds", "images_per_second")
@@ -43,7 +43,9 @@ SMALL = TrainConfig(
     verbosity=-1,
 )
 # 80 images in batches of 16: five steps an epoch, twenty in all.
-STEPS = 5
+
+# Without policies a run begins sooner, and does the same in all else.
+PLAIN = {"method": "baseline", **methods.get("baseline").constants}
 
 
 def configuration(run_dir, **changes):
@@ -78,7 +80,7 @@ def variables(run_dir):
     return {
         name: reader.get_tensor(name)
         for name in reader.get_variable_to_dtype_map()
-        if not name.startswith(("_CHECKPOINT", "epoch_seconds", "save_counter"))
+        if not name.startswith(("_CHECKPOINT", "epoch_seconds", "history"))
     }
 
 
@@ -134,6 +136,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         record = folder.record()
         self.assertLen(record["data"]["class_names"], 10)
         self.assertEqual(record["versions"]["tensorflow"], tf.__version__)
+        self.assertEqual(record["machine"], provenance.machine())
         self.assertLen(folder.rows(), SMALL.epochs)
         self.assertEqual(folder.policies().shape, (SMALL.epochs, 256))
         self.assertAllClose(folder.policies().sum(1), np.ones(SMALL.epochs))
@@ -159,56 +162,48 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         self.assertAllClose(rates, expected, rtol=1e-5)
 
     def test_the_losses_are_those_they_were(self):
-        # Recorded; means over five steps each. Another processor rounds otherwise.
-        losses = [row["loss"] for row in run_folder.RunFolder(self.whole).rows()]
-        self.assertAllClose(losses, [2.34996, 2.40930, 2.32256, 2.31979], rtol=1e-2)
-
-    def test_a_run_repeats_itself(self):
-        again = self.folder()
-        start(configuration(again))
-        self.assert_same_run(again)
-
-    # In the middle of an epoch, and in the last step of one.
-    @parameterized.parameters(7, 10)
-    def test_a_stopped_run_goes_on_as_if_it_had_not(self, step):
-        run_dir = self.folder()
-        config = configuration(run_dir)
-        self.stop_after(step, config)
-        self.assertLen(run_folder.RunFolder(run_dir).rows(), step // STEPS)
-        resume(config)
-        self.assert_same_run(run_dir)
-
-    def test_a_killed_run_goes_on_as_if_it_had_not(self):
-        run_dir = self.folder()
-        flags = [
-            f"--{name}={getattr(SMALL, name)}"
-            for name, origin in SMALL.origins.items()
-            if origin == "chosen"
+        # Recorded; means over five steps each. Other processors, numbers of cores and
+        # kernels round otherwise, which grows from step to step: they were up to 1e-4
+        # apart in the first epoch, 1e-3 in the second and 6e-3 in the third. Keras 3
+        # makes the weights of a block in another order, and so draws others.
+        first, second = {2: (2.36091, 2.35449), 3: (2.36352, 2.35789)}[
+            keras_generation.NUMBER
         ]
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "la_tf.train", *flags, f"--run_dir={run_dir}"),
-                # After every step: 0.6 s at the most between two of them.
-                "--checkpoint_minutes=0.01",
-            ],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        while not list((run_dir / "checkpoints").glob("step-5.index")):
-            self.assertIsNone(process.poll(), "the run ended before it was killed")
-            time.sleep(0.02)
-        process.kill()
-        process.wait()
-        resume(configuration(run_dir))
-        self.assert_same_run(run_dir)
+        losses = [row["loss"] for row in run_folder.RunFolder(self.whole).rows()]
+        self.assertAllClose(losses[0], first, rtol=1e-3)
+        self.assertAllClose(losses[1], second, rtol=5e-3)
 
-    def test_a_damaged_checkpoint_is_passed_over(self):
+    def test_a_run_goes_on_as_if_nothing_had_happened(self):
         run_dir = self.folder()
         config = configuration(run_dir)
-        self.stop_after(12, config)
-        data = run_dir / "checkpoints" / "step-12.data-00000-of-00001"
-        data.write_bytes(data.read_bytes()[:100])
-        resume(config)
+        # It is stopped in the middle of an epoch.
+        with helper.without_pictures():
+            self.stop_after(7, config)
+        self.assertLen(run_folder.RunFolder(run_dir).rows(), 1)
+        # It goes on in a process that is killed in the middle of another.
+        flags = [f"--run_dir={run_dir}", "--resume", "--verbosity=-1"]
+        killed = subprocess.run(
+            # Where steps are slow, checkpoints lie between the epochs' as well.
+            [*helper.killed_training(12), *flags, "--checkpoint_minutes=0.01"],
+            env=helper.environment(),
+            timeout=helper.PATIENCE,
+        )
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.assertLen(run_folder.RunFolder(run_dir).rows(), 2)
+        # Its last checkpoint is damaged, and the one before taken.
+        latest = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
+        self.assertIn(latest.rsplit("-")[-1], ("10", "11", "12"))
+        os.truncate(f"{latest}.data-00000-of-00001", 100)
+        with helper.without_pictures():
+            resume(config)
         self.assert_same_run(run_dir)
+
+    def test_a_run_is_stopped_in_the_last_step_of_an_epoch(self):
+        run_dir = self.folder()
+        self.stop_after(5, configuration(run_dir, **PLAIN))
+        self.assertLen(run_folder.RunFolder(run_dir).rows(), 1)
+        latest = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
+        self.assertEndsWith(latest, "step-5")
 
     def test_a_resumed_run_keeps_its_values(self):
         chosen = {"run_dir": str(self.whole), "resume": True, "sigma": 0.5}
@@ -217,25 +212,24 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_views_made_on_the_device_give_the_same_run(self):
         run_dir = self.folder()
-        start(configuration(run_dir, augment_on="device"))
+        with helper.without_pictures():
+            start(configuration(run_dir, augment_on="device"))
         self.assert_same_run(run_dir)
 
-    def test_another_run_s_prior_is_taken_over_and_kept(self):
-        run_dir = self.folder()
-        start(
-            configuration(run_dir, epochs=1, prior="fixed", prior_from=str(self.whole))
-        )
+    def test_another_run_s_prior_is_taken_over(self):
+        # That a fixed prior stays as it is, prior_test shows.
+        config = configuration("unused", prior="fixed", prior_from=str(self.whole))
+        model = build.make_model(config, build.load_source(config), None, 0.1)
         expected = run_folder.RunFolder(self.whole).policies()[-1]
-        self.assertAllClose(
-            run_folder.RunFolder(run_dir).policies()[-1], expected, rtol=1e-6
-        )
+        self.assertAllClose(model.prior.probabilities, expected, rtol=1e-6)
 
     def test_a_loss_that_is_not_finite_stops_the_run(self):
         run_dir = self.folder()
         config = configuration(run_dir)
         # Larger than anybody may choose.
         object.__setattr__(config, "learning_rate", 1e38)
-        with self.assertRaisesRegex(NonFiniteError, "at step .*learning rate.*>"):
+        told = self.assertRaisesRegex(NonFiniteError, "at step .*learning rate.*>")
+        with helper.without_pictures(), told:
             start(config)
         # Not one good epoch was there to be saved.
         checkpoint = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
@@ -267,14 +261,24 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
             None, None, "x; No space left on device"
         )
         run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"
-        saving = mock.patch.object(tf.train.CheckpointManager, "save", side_effect=full)
+        saving = mock.patch.object(tf.train.Checkpoint, "write", side_effect=full)
         with saving, self.assertRaisesRegex(UserError, "No space left.*--resume"):
-            start(configuration(run_dir))
+            start(configuration(run_dir, **PLAIN))
 
     def test_nothing_to_resume(self):
         run_dir = self.create_tempdir().full_path
         with self.assertRaisesRegex(UserError, "holds no run"):
             resume(configuration(run_dir))
+
+    def test_a_run_of_another_generation_of_keras(self):
+        folder = run_folder.RunFolder(self.create_tempdir().full_path)
+        config = configuration(folder.path)
+        versions = {"keras": "1.2.2"}
+        folder.write_record({"config": config.values(), "versions": versions})
+        with self.assertRaisesRegex(UserError, "trained on Keras 1.2.2.*export"):
+            resume(config)
+        with self.assertRaisesRegex(UserError, "trained on Keras 1.2.2.*export"):
+            restore.load(folder)
 
     def test_a_batch_larger_than_the_set_writes_nothing(self):
         run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"
@@ -304,6 +308,24 @@ class WordsTest(tf.test.TestCase):
         )
         for words in ("98.32%", "98.61%", "61 s", "runs/one", "try next"):
             self.assertIn(words, text)
+
+    def test_another_type_of_machine_is_told_in_one_line(self):
+        config = configuration("unused", resume=True)
+        folder = mock.Mock(path="unused")
+        here = provenance.machine()
+        lines = []
+        for record in ({"machine": here}, {}, {"machine": {**here, "cpu": "Z80"}}):
+            folder.record.return_value = record
+            lines.append(train_command.opening(config, folder))
+        self.assertEqual(lines[0], lines[1])
+        [note] = set(lines[2]) - set(lines[0])
+        self.assertRegex(note, r"\(cpu Z80 is now .*\): results .*last bits")
+
+    def test_the_type_of_a_cpu(self):
+        text = "processor : 0\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Xeon: X\n"
+        file = pathlib.Path(self.create_tempfile(content=text).full_path)
+        self.assertEqual(provenance.cpu_type(file), "Xeon: X (family 6, model 207)")
+        self.assertNotEmpty(provenance.cpu_type(file / "nowhere"))
 
     def test_the_command_repeats_the_run(self):
         config = TrainConfig(sigma=0.5, run_dir="x", seed=3)

@@ -1,0 +1,1 @@
+"""Compares methods: grids of runs, and pages that tell what came out."""

@@ -1,0 +1,121 @@
+"""On a GPU nothing of a step that makes its own views would be left to the host.
+
+Read from TensorFlow's kernel registry: see `tests/kernels.py`.
+"""
+
+import tensorflow as tf
+from absl.testing import parameterized
+from tensorflow import keras
+
+import models
+from la_tf.data.views import ViewMaker
+from la_tf.model import LatentAugment
+from tests import kernels
+
+CLASSES = 10
+# As many views as the paper's batches have: what is small here is small there.
+BATCH = 128
+
+# Every family of networks and every option, each in one step at least.
+STEPS = {
+    "plain": {"network": "wrn_10_1"},
+    "economy": {"network": "wrn_10_1", "half": True, "backward_views": 2},
+    "separate": {
+        "network": "shake_shake_26_2x2d",
+        "half": True,
+        "final": "cutout",
+        "e_step": "separate",
+    },
+    "chunks": {
+        "network": "pyramidnet_11_6",
+        "transforms": "autoaugment",
+        "view_chunk": 2,
+    },
+    "one_view": {"network": "resnet_50", "num_views": 1, "cropped": True},
+}
+
+
+def _specification(num_views, cropped):
+    views = [num_views] if cropped else []
+    return (
+        tf.TensorSpec([BATCH, *views, 32, 32, 3], tf.uint8),
+        tf.TensorSpec([BATCH], tf.int32),
+        tf.TensorSpec([BATCH, 2], tf.int32),
+    )
+
+
+def _step(
+    network,
+    num_views=6,
+    half=False,
+    cropped=False,
+    final="cutmix",
+    transforms="latentaugment",
+    **options,
+):
+    """A traced training step that makes its views on the device."""
+    keras.mixed_precision.set_global_policy("mixed_float16" if half else "float32")
+    maker = ViewMaker(
+        CLASSES,
+        num_views,
+        final=final,
+        transforms=transforms,
+        keep_early=options.get("e_step") == "separate",
+        on_host=False,
+    )
+    augment = maker.from_base_views if cropped else maker.from_images
+    classifier = models.build(network, (32, 32, 3), CLASSES)
+    model = LatentAugment(classifier, augment=augment, **options)
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True))
+    model.optimizer.build(model.trainable_variables)
+    step = tf.function(lambda *data: model.train_step(data))
+    return step.get_concrete_function(*_specification(num_views, cropped))
+
+
+class StepTest(tf.test.TestCase, parameterized.TestCase):
+    def tearDown(self):
+        keras.mixed_precision.set_global_policy("float32")
+        super().tearDown()
+
+    def assert_all_on_the_device(self, step):
+        faults = kernels.left_to_the_host(step)
+        listed = [f"{count} x {fault}" for fault, count in faults.most_common()]
+        self.assertEmpty(listed, "\n".join(listed))
+
+    @parameterized.parameters(*STEPS)
+    def test_all_of_a_step_is_on_the_device(self, name):
+        self.assert_all_on_the_device(_step(**STEPS[name]))
+
+
+class RegistryTest(tf.test.TestCase):
+    def test_says_what_would_be_left_to_the_host(self):
+        @tf.function
+        def function(images, numbers):
+            return tf.gather(images, numbers), tf.range(2000) + numbers[0]
+
+        images = tf.TensorSpec([9, 8, 8, 3], tf.uint8)
+        numbers = tf.TensorSpec([2], tf.int32)
+        faults = kernels.left_to_the_host(
+            function.get_concrete_function(images, numbers)
+        )
+        self.assertIn("GatherV2(uint8, int32) has no GPU kernel", faults)
+        self.assertIn("AddV2(int32) takes (2000,) to the host", faults)
+
+    def test_looks_into_branches_and_compiled_functions(self):
+        inner = tf.function(lambda x: tf.gather(x, [1, 0]), jit_compile=True)
+
+        @tf.function
+        def function(images, coin):
+            return tf.cond(coin, lambda: inner(images), lambda: images[:2])
+
+        faults = kernels.left_to_the_host(
+            function.get_concrete_function(
+                tf.TensorSpec([9, 8], tf.uint8), tf.TensorSpec([], tf.bool)
+            )
+        )
+        self.assertLen(faults, 1)
+        self.assertIn("GatherV2(uint8, int32)", next(iter(faults)))
+
+
+if __name__ == "__main__":
+    tf.test.main()

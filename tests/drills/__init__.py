@@ -1,0 +1,1 @@
+"""Long drills of what may go wrong: python -m tests.drills [name ...]."""

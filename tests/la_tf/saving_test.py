@@ -1,0 +1,127 @@
+"""Saving, loading and the callbacks that Keras users bring along."""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+from tensorflow import keras
+
+import la_tf
+from tests import helper
+
+VIEWS = 2
+
+
+def _model(classifier=None, **options):
+    """A model that runs eagerly, which spares the test the tracing."""
+    classifier = classifier or keras.Sequential(
+        [
+            keras.Input([8, 8, 1]),
+            keras.layers.Flatten(),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(10, kernel_initializer=keras.initializers.HeNormal(1)),
+        ]
+    )
+    model = la_tf.LatentAugment(classifier, **options)
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), run_eagerly=True)
+    return model
+
+
+def _views(images, labels, classes=10):
+    """Training batches of the images and their negatives, under made-up policies."""
+    views = np.stack([images, 255 - images], 1).astype(np.float32)
+    labels = np.eye(classes, dtype=np.float32)[labels]
+    policies = np.arange(len(images) * VIEWS, dtype=np.int32).reshape([-1, VIEWS])
+    parts = views, np.repeat(labels[:, None], VIEWS, 1), policies % 256
+    return tf.data.Dataset.from_tensor_slices(parts).batch(16)
+
+
+def _digits():
+    return _views(*helper.digits(32))
+
+
+def _optimizer_variables(model):
+    variables = model.optimizer.variables
+    # Of Keras 2's optimizers it is a method.
+    return variables() if callable(variables) else variables
+
+
+class SavingTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters(
+        {"prior": "moving", "sigma": float("inf")},
+        {"prior": "corrected", "prior_window": 3, "view_chunk": 1},
+        {"prior": "fixed", "ubs_select": 1, "on_nonfinite": "skip"},
+    )
+    def test_a_loaded_model_trains_on_as_the_saved_one(self, **options):
+        model, views = _model(weight_decay=1e-3, seed=5, **options), _digits()
+        model.fit(views, verbose=0)
+        path = os.path.join(self.create_tempdir().full_path, "model.keras")
+        model.save(path)
+        loaded = keras.models.load_model(path)
+        self.assertAllEqual(loaded.prior.probabilities, model.prior.probabilities)
+        self.assertEqual(loaded.get_config(), model.get_config())
+        for each in model, loaded:
+            each.fit(views, verbose=0)
+        for variables in (
+            lambda each: each.classifier.get_weights(),
+            lambda each: [variable.numpy() for variable in each.prior.variables],
+            lambda each: [value.numpy() for value in _optimizer_variables(each)],
+        ):
+            self.assertAllClose(variables(loaded), variables(model), rtol=0, atol=1e-7)
+
+    def test_weights_alone(self):
+        model, other = _model(), _model()
+        model.fit(_digits(), verbose=0)
+        path = os.path.join(self.create_tempdir().full_path, "model.weights.h5")
+        model.save_weights(path)
+        other.load_weights(path)
+        self.assertAllEqual(other.prior.probabilities, model.prior.probabilities)
+        self.assertAllEqual(other.prior.window, model.prior.window)
+        self.assertAllClose(other.get_weights(), model.get_weights(), atol=0)
+
+
+class CallbacksTest(tf.test.TestCase):
+    def test_callbacks_of_keras(self):
+        folder = self.create_tempdir().full_path
+        best = os.path.join(folder, "best.keras")
+        images, labels = helper.digits(32)
+        model = _model()
+        history = model.fit(
+            _digits(),
+            epochs=5,
+            verbose=2,
+            validation_data=(images, labels),
+            callbacks=[
+                keras.callbacks.ModelCheckpoint(
+                    best, monitor="val_accuracy", save_best_only=True, mode="max"
+                ),
+                # No accuracy is below 0, so that the second epoch is the last.
+                keras.callbacks.EarlyStopping(
+                    "val_accuracy", patience=1, mode="max", baseline=2.0
+                ),
+                keras.callbacks.TensorBoard(os.path.join(folder, "logs")),
+                keras.callbacks.BackupAndRestore(os.path.join(folder, "backup")),
+                keras.callbacks.TerminateOnNaN(),
+            ],
+        ).history
+        self.assertLess(len(history["loss"]), 5)
+        self.assertTrue(os.listdir(os.path.join(folder, "logs")))
+        accuracy = keras.models.load_model(best).evaluate(
+            images, labels, verbose=0, return_dict=True
+        )["accuracy"]
+        self.assertAllClose(accuracy, max(history["val_accuracy"]))
+
+    def test_a_backbone_of_keras_applications(self):
+        backbone = keras.applications.MobileNet(
+            (32, 32, 3), alpha=0.25, weights=None, classes=3, classifier_activation=None
+        )
+        model, images = _model(backbone), helper.small_images(4)
+        before = backbone.get_weights()
+        model.fit(_views(images, np.arange(4) % 3, classes=3), verbose=0)
+        self.assertNotAllClose(before[0], backbone.get_weights()[0], atol=0)
+        self.assertAllEqual(model.predict(images, verbose=0).shape, [4, 3])
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,77 @@
+"""A tf.data service that is absent, dies or loses batches."""
+
+import socket
+import sys
+import threading
+from unittest import mock
+
+import tensorflow as tf
+
+from la_tf.data import batches
+from la_tf.errors import UserError
+from la_tf.run import checkpoints, recorder
+from la_tf.run import folder as run_folder
+from la_tf.train import loop, service
+
+PLAN = batches.Plan(seed=0, batch_size=4, epochs=5, steps_per_epoch=10)
+
+
+class WatchTest(tf.test.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.socket.close)
+        host, port = self.socket.getsockname()
+        self.address = f"grpc://{host}:{port}"
+
+    def test_an_absent_dispatcher_is_told_at_once(self):
+        self.socket.close()
+        with self.assertRaisesRegex(UserError, f"at --data_service={self.address}"):
+            service.ServiceWatch(self.address).__enter__()
+
+    def test_a_dispatcher_that_dies_is_told_and_given_up(self):
+        ended = threading.Event()
+        times = {"_DISPATCHER_SILENT": 0.1, "_GIVE_UP": 1.5}
+        with (
+            mock.patch.multiple(service, **times),
+            mock.patch.object(service.os, "_exit", lambda code: ended.set()),
+            mock.patch.object(sys.stderr, "write") as told,
+            service.ServiceWatch(self.address),
+        ):
+            self.socket.close()
+            self.assertTrue(ended.wait(30))
+        said = "".join(call.args[0] for call in told.call_args_list)
+        self.assertIn(f"waiting for the dispatcher at {self.address}", said)
+        self.assertIn(f"error: no batch has come from {self.address}", said)
+
+    def test_without_a_service_nothing_is_watched(self):
+        for address in (None, ""):
+            with service.ServiceWatch(address):
+                pass
+
+
+class LostBatchesTest(tf.test.TestCase):
+    def test_each_epoch_is_a_call_of_its_own(self):
+        alone = loop._spans(PLAN, 15, one_by_one=True)
+        self.assertEqual(alone[0], (15, 1, 2, 5))
+        self.assertEqual(alone[1:], [(10 * n, n, n + 1, 10) for n in (2, 3, 4)])
+        self.assertEqual(loop._spans(PLAN, 15), [(15, 1, 2, 5), (20, 2, 5, 10)])
+        self.assertEqual(loop._spans(PLAN, 50), [])
+
+    def test_an_epoch_that_ends_too_soon_is_no_epoch(self):
+        folder = run_folder.RunFolder(self.create_tempdir().full_path)
+        model = tf.Module()
+        model.classifier = tf.Module()
+        history = recorder.Recorder(folder, PLAN, None, ())
+        checkpointer = checkpoints.Checkpointer(
+            model, folder, PLAN, history, mock.Mock(), keep=2, minutes=1
+        )
+        checkpointer.global_step = 20
+        checkpointer.on_test_begin()
+        checkpointer.global_step = 17
+        with self.assertRaisesRegex(UserError, "3 batches too soon.*--resume"):
+            checkpointer.on_test_begin()
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -47,6 +47,8 @@ KERAS_3 = [
     "tensorflow==2.21.*",
 ]
 
+# For --onnx; tf2onnx has no build for Python 3.9.
+ONNX = ["onnx>=1.14", "onnxruntime>=1.17", "tf2onnx>=1.17"]
 TEST = ["hypothesis>=6.80", "pytest>=7.4", "pytest-xdist>=3.5", "ruff>=0.4"]
 
 
@@ -69,7 +71,13 @@ setuptools.setup(
     extras_require={
         "gpu": where(OLDER, ["tensorflow[and-cuda]==2.15.1"])
         + where(NEWER, ["tensorflow[and-cuda]==2.21.*"]),
-        "test": TEST,
+        "onnx": ONNX
+        # 1.19 and later want an ml_dtypes that TensorFlow 2.15 does not have.
+        + where(OLDER, ["onnx<1.19"]),
+        # The classes of the gRPC client in docs/serving.md.
+        "test": TEST
+        + where(OLDER, ["tensorflow-serving-api==2.15.1"])
+        + where(NEWER, ["tensorflow-serving-api==2.21.*"]),
     },
     entry_points={"console_scripts": ["la_tf = la_tf.__main__:main"]},
     classifiers=[

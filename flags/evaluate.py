@@ -13,7 +13,7 @@ from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
 
-absl_flags.DEFINE_string("saved_model", None, "or: what la_tf.export wrote")
+absl_flags.DEFINE_string("saved_model", None, "or: folder or file that export wrote")
 absl_flags.DEFINE_string("output_dir", None, "by default the run folder")
 define.integer("robustness_level", 9, 0, 9, "of the sixteen operations, 0 to 9")
 define.integer(

@@ -6,7 +6,8 @@ import dataclasses
 
 from absl import flags as absl_flags
 
-from flags import checkpoint, define, help, run
+from flags import checkpoint, data, define, help, run  # noqa: F401 (defines data_dir)
+from la_tf import errors, export
 from la_tf.errors import UserError
 
 FLAGS = absl_flags.FLAGS
@@ -14,15 +15,27 @@ FLAGS = absl_flags.FLAGS
 absl_flags.DEFINE_string("export_dir", None, "folder of the model's versions")
 define.integer("version", None, 1, 2**63 - 1, "number; by default the next free one")
 define.integer("max_megapixels", 50, 1, 10**6, "larger encoded images are refused")
+absl_flags.DEFINE_list("tflite", [], "float32, float16, int8: TFLite files to add")
+absl_flags.DEFINE_bool("onnx", False, "add an ONNX file")
+
+
+@absl_flags.validator("tflite")
+def _check_tflite(kinds):
+    for kind in kinds:
+        if kind not in export.TFLITE_KINDS:
+            raise absl_flags.ValidationError(errors.unknown(kind, export.TFLITE_KINDS))
+    return True
+
 
 GROUPS = (
-    ("From", ("run_dir", *checkpoint.NAMES)),
+    ("From", ("run_dir", *checkpoint.NAMES, "data_dir")),
     ("To", ("export_dir", "version", "max_megapixels")),
+    ("Besides", ("tflite", "onnx")),
     ("Messages", ("verbosity",)),
 )
 USAGE = """\
 Exports a trained classifier: python -m la_tf.export --run_dir=R --export_dir=E
-A SavedModel for TensorFlow Serving; a version that is there is not overwritten."""
+A SavedModel and a .keras file; a version that is there is not overwritten."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +47,16 @@ class ExportOptions:
     version: int | None
     checkpoint: str
     max_megapixels: int
+    tflite: tuple[str, ...]
+    onnx: bool
+    data_dir: str | None
     verbosity: int
 
 
 def install_help():
     """Let `--help` print this command's flags."""
     FLAGS["run_dir"].help = "folder of the run to export"
+    FLAGS["data_dir"].help = "for int8: where the run's images are, if they have moved"
     help.install(USAGE, GROUPS)
 
 
@@ -58,5 +75,8 @@ def options_from_flags():
         version=FLAGS.version,
         checkpoint=FLAGS.checkpoint,
         max_megapixels=FLAGS.max_megapixels,
+        tflite=tuple(dict.fromkeys(FLAGS.tflite)),
+        onnx=FLAGS.onnx,
+        data_dir=FLAGS.data_dir,
         verbosity=run.verbosity(),
     )

@@ -29,6 +29,7 @@ SERIES = (
     "#4b5563",
 )
 COLOUR_MAP = "viridis"
+DIFFERENCE_MAP = "RdBu_r"
 
 _STYLE = {
     "axes.edgecolor": INK,
@@ -92,16 +93,17 @@ class HeatMap:
     Args:
         operations: the sixteen names.
         limits: the multiples at the two ends of the colours.
+        difference: show what one prior has more or less than another, around 0.
     """
 
-    def __init__(self, operations, limits=(0.0, 2.0)):
+    def __init__(self, operations, limits=(0.0, 2.0), difference=False):
         self._side = len(operations)
         with style():
             self.figure = new_figure(4.9, 4.3)
             axes = self.figure.add_subplot()
             self._image = axes.imshow(
                 np.ones([self._side] * 2),
-                cmap=COLOUR_MAP,
+                cmap=DIFFERENCE_MAP if difference else COLOUR_MAP,
                 vmin=limits[0],
                 vmax=limits[1],
                 interpolation="nearest",
@@ -114,7 +116,7 @@ class HeatMap:
             axes.set_ylabel("first operation")
             self._title = axes.set_title(" ")
             bar = self.figure.colorbar(self._image, shrink=0.8, extend="both")
-            bar.set_label("times uniform")
+            bar.set_label("times uniform" + difference * ", more or less")
             bar.outline.set_visible(False)
         _fix_layout(self.figure)
 

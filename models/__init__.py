@@ -1,4 +1,4 @@
-"""The paper's networks by name; `build` makes one.
+"""The paper's networks by name; `build` makes one, `load` reads a saved one.
 
 A network takes raw pixels, 0..255, and gives float32 logits. TensorFlow is imported by
 the first `build`, so that a name can be checked without it.
@@ -11,7 +11,7 @@ import importlib
 from models import names
 from models.names import NAMES, check_name
 
-__all__ = ["NAMES", "build", "check_name"]
+__all__ = ["NAMES", "build", "check_name", "load"]
 
 
 def build(
@@ -51,3 +51,16 @@ def build(
     network = importlib.import_module(f"models.{family}")
     features = network.features(pixels, *numbers, remat=remat, **options)
     return ends.classifier(inputs, features, num_classes, name)
+
+
+def load(path):
+    """The `keras.Model` in a `.keras` file of one of these networks.
+
+    `keras.models.load_model` does the same once the network's module, such as
+    `models.wrn`, is imported: that is when Keras learns of its layers.
+    """
+    from tensorflow import keras
+
+    for family in names.FAMILIES:
+        importlib.import_module(f"models.{family}")
+    return keras.models.load_model(path, compile=False)

@@ -26,6 +26,7 @@ _FORMS = {
     "pyramidnet": re.compile(r"pyramidnet_(\d+)_(\d+)"),
     "resnet": re.compile(r"resnet_50"),
 }
+FAMILIES = tuple(_FORMS)
 
 
 def check_name(name):

@@ -42,7 +42,7 @@ def evaluate(options, folder):
     from la_tf.evaluate import candidate, scoring
 
     if folder is None:
-        classifier = candidate.from_saved_model(options.saved_model)
+        classifier = candidate.from_export(options.saved_model)
     else:
         classifier = candidate.from_run(folder, options.checkpoint)
     return scoring.evaluation(

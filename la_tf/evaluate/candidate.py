@@ -1,20 +1,29 @@
-"""What can be evaluated: a run's checkpoint, or an exported SavedModel."""
+"""What can be evaluated: a run's checkpoint, or what was exported of one."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import os
 import pathlib
 from collections.abc import Mapping
 from typing import Callable
 
 import tensorflow as tf
 
+import models
 from la_tf import sha256sums
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.export import writer
 from la_tf.run import restore
+
+# What the runtimes raise for files that are missing, cut short or of something else.
+_UNREADABLE = (
+    *(OSError, LookupError, RuntimeError, TypeError, ValueError),
+    tf.errors.OpError,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,32 +60,69 @@ def from_run(folder, checkpoint="last"):
     )
 
 
-def from_saved_model(path):
-    """The `Candidate` of what la_tf.export wrote: a version, or the newest in a folder.
+def from_export(path):
+    """The `Candidate` of what la_tf.export wrote.
+
+    Args:
+        path: a version, a folder of versions whose newest is taken, or one of the
+            files in a version: `.keras`, `.tflite` or `.onnx`.
 
     Raises:
-        UserError: there is no SavedModel, it is damaged, or something else wrote it.
+        UserError: there is no such thing, it is damaged, or something else wrote it.
     """
-    folder = pathlib.Path(path)
-    versions = writer.versions(folder)
-    if versions and not (folder / "saved_model.pb").exists():
-        folder = folder / str(versions[-1])
+    path = pathlib.Path(path)
+    versions = writer.versions(path)
+    if versions and not (path / "saved_model.pb").exists():
+        path = path / str(versions[-1])
+    load = _LOADERS.get(path.suffix, _saved_model)
+    folder = path if load is _saved_model else path.parent
     sums = folder / writer.SUMS_PATH
     if sums.is_file():
         sha256sums.check(folder, sums)
     try:
         training = json.loads((folder / writer.TRAINING_PATH).read_text("utf-8"))
-        model = tf.saved_model.load(str(folder))
         return Candidate(
-            # Not `model.logits` alone: the variables live as long as the model does.
-            lambda images: model.logits(images),
+            load(path),
             TrainConfig.from_values(training["config"]),
             tuple(training["data"]["class_names"]),
             tuple(training["data"]["image_shape"]),
-            {"saved_model": str(folder), "checkpoint": training["checkpoint"]},
+            {"saved_model": str(path), "checkpoint": training["checkpoint"]},
         )
-    except (OSError, LookupError, TypeError, ValueError, tf.errors.OpError):
+    except ImportError as error:
         raise UserError(
-            f"--saved_model={path} is not a whole SavedModel that la_tf.export wrote; "
-            "give the folder of a version, such as exported/1."
+            f"--saved_model={path} needs the package {error.name}; install it by "
+            "pip install '.[onnx]'."
         ) from None
+    except _UNREADABLE:
+        raise UserError(
+            f"--saved_model={path} is not a whole SavedModel, nor a file beside one, "
+            "that la_tf.export wrote; give the folder of a version, such as exported/1."
+        ) from None
+
+
+def _saved_model(path):
+    model = tf.saved_model.load(str(path))
+    # Not `model.logits` alone: the variables live as long as the model does.
+    return lambda images: model.logits(images)
+
+
+def _keras(path):
+    return functools.partial(models.load(path), training=False)
+
+
+def _tflite(path):
+    interpreter = tf.lite.Interpreter(str(path), num_threads=os.cpu_count())
+    run = interpreter.get_signature_runner()
+    return lambda images: run(images=images)["logits"]
+
+
+def _onnx(path):
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(
+        str(path), providers=["CPUExecutionProvider"]
+    )
+    return lambda images: session.run(["logits"], {"images": images.numpy()})[0]
+
+
+_LOADERS = {".keras": _keras, ".tflite": _tflite, ".onnx": _onnx}

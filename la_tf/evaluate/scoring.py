@@ -80,7 +80,7 @@ def answers(candidate, split, verbosity=0):
     logits, labels = [], []
     with console.Counter("evaluating", split.size, "images", verbosity) as counter:
         for images, batch_labels in _batches(candidate, split):
-            logits.append(candidate.logits(images).numpy())
+            logits.append(np.asarray(candidate.logits(images)))
             labels.append(batch_labels.numpy())
             counter.advance(len(batch_labels))
     logits, labels = np.concatenate(logits), np.concatenate(labels)
@@ -177,7 +177,7 @@ def _change(candidate, name, level):
 
 def _right(candidate, images, labels, counter):
     """How many images of a batch are recognised."""
-    predicted = candidate.logits(images).numpy().argmax(axis=1)
+    predicted = np.asarray(candidate.logits(images)).argmax(axis=1)
     counter.advance(len(labels))
     return int((predicted == labels.numpy()).sum())
 

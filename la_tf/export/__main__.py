@@ -1,7 +1,10 @@
 """Exports a trained classifier: python -m la_tf.export --run_dir=R --export_dir=E."""
 
+import importlib.util
+
 from flags import export as export_flags
 from la_tf import cli, console
+from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 
 _STAGES = 4
@@ -12,7 +15,13 @@ def main():
     folder = run_folder.RunFolder(options.run_dir)
     # A folder that is no run is told before TensorFlow takes its seconds to load.
     folder.config()
-    with console.Stages(_STAGES, options.verbosity) as stages:
+    if options.onnx and importlib.util.find_spec("tf2onnx") is None:
+        raise UserError(
+            "--onnx needs the package tf2onnx; install it by pip install '.[onnx]', or "
+            "leave --onnx out."
+        )
+    count = _STAGES + len(options.tflite) + options.onnx
+    with console.Stages(count, options.verbosity) as stages:
         stages.begin("loading TensorFlow")
         cli.load_tensorflow(options.verbosity)
         from la_tf.export import writer
@@ -24,6 +33,9 @@ def main():
             version=options.version,
             checkpoint=options.checkpoint,
             most_megapixels=options.max_megapixels,
+            tflite=options.tflite,
+            onnx=options.onnx,
+            data_dir=options.data_dir,
         )
     if options.verbosity >= 0:
         print("\n".join(closing(path)))
@@ -38,7 +50,10 @@ def closing(path):
         "serve      tensorflow_model_server --rest_api_port=8501 "
         f"--model_name={path.parent.resolve().name} "
         f"--model_base_path={path.parent.resolve()} --enable_model_warmup",
-        f"evaluate   python -m la_tf.evaluate --saved_model={path}",
+        *(
+            f"evaluate   python -m la_tf.evaluate --saved_model={each}"
+            for each in (path, *sorted(path.glob("classifier*")))
+        ),
     ]
 
 

@@ -6,6 +6,7 @@ import functools
 
 import tensorflow as tf
 
+from la_tf import keras_generation
 from la_tf.export import claims
 
 
@@ -35,7 +36,7 @@ class Server(tf.Module):
         self._most_megapixels = most_megapixels
         self._class_names = tuple(class_names)
         self._images = tf.TensorSpec(classifier.input_shape, tf.uint8, "images")
-        self.weights = classifier.variables
+        self.weights = variables(classifier)
         self.class_names_file = tf.saved_model.Asset(str(class_names_file))
 
     @tf.function
@@ -98,11 +99,13 @@ class Server(tf.Module):
         )
 
     def _logits(self, images):
+        if images.dtype.is_floating:
+            _refuse_scaled(images)
         # oneDNN's fused convolutions fail on an empty batch, so it gets an image that
-        # is not answered for.
+        # is not answered for. Not by tf.pad: TFLite's takes no such number of images.
         count = tf.shape(images)[0]
-        spare = tf.cast(count == 0, tf.int32)
-        images = tf.pad(images, [[0, spare], [0, 0], [0, 0], [0, 0]])
+        spare = tf.zeros([tf.maximum(1 - count, 0), *self._images.shape[1:]])
+        images = tf.concat([images, tf.cast(spare, images.dtype)], axis=0)
         return self._classify(images)[:count]
 
     def signatures(self):
@@ -126,3 +129,24 @@ class Server(tf.Module):
             ("serve_float", {"images": tf.cast(images, tf.float32).numpy()}),
             ("serve_bytes", {"image_bytes": encoded.numpy()}),
         )
+
+
+def _refuse_scaled(images):
+    """Fail for an image of 0..1, which would be taken for a black one.
+
+    Each image is looked at alone, since a server may batch those of several requests;
+    one that is all zeros is black indeed.
+    """
+    brightest = tf.reduce_max(images, axis=[1, 2, 3])
+    tf.debugging.Assert(
+        tf.reduce_all((brightest <= 0) | (brightest > 1)),
+        ["images have no pixel above 1: send pixels of 0..255, not of 0..1"],
+    )
+
+
+def variables(classifier):
+    """Return the classifier's weights as TensorFlow's own variables.
+
+    Tools that freeze a SavedModel do not look inside those of Keras 3.
+    """
+    return [keras_generation.tensorflow_variable(each) for each in classifier.variables]

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from la_tf import drawing, policy
 from la_tf.report import markup, summary
 
 # What two runs never share, and what does not change a result.
 _NOT_COMPARED = ("run_dir", "resume", "verbosity", "keep", "checkpoint_minutes")
 
 
-def section(runs, level):
-    """A table of results, and one of what was told the runs differently."""
+def section(runs, gallery, level):
+    """Results, what was told the runs differently, and how their priors differ."""
     results = markup.table(
         (
             "run",
             "test accuracy",
+            "against the first",
             "best (epoch)",
             "test loss",
             "epochs",
             "training time",
             "images/s",
         ),
-        [_result(run) for run in runs],
+        [_result(run, runs[0]) for run in runs],
         "Results after the last epoch",
     )
-    return markup.section(level, "Comparison", results, _differences(runs))
+    return markup.section(
+        level, "Comparison", results, _differences(runs), *_priors(runs, gallery)
+    )
 
 
-def _result(run):
+def _result(run, first):
+    points = 100 * (run.last["test_accuracy"] - first.last["test_accuracy"])
     return (
         run.name,
         f"{run.last['test_accuracy']:.2%}",
+        "–" if run is first else f"{points:+.2f} points".replace("-", "−"),
         f"{run.best['test_accuracy']:.2%} ({run.best['epoch']:.0f})",
         f"{run.last['test_loss']:.4g}",
         f"{len(run.rows)} of {run.config.epochs}",
@@ -52,3 +60,36 @@ def _differences(runs):
     return markup.table(
         ("value of", *(run.name for run in runs)), rows, "Where the runs differ"
     )
+
+
+def _priors(runs, gallery):
+    """Heat maps of how the others' priors differ from that of the first with one."""
+    shown = [run for run in runs if run.has_policies]
+    transforms = shown[0].config.transforms if shown else None
+    alike = [run for run in shown if run.config.transforms == transforms]
+    if len(alike) < 2:
+        return []
+    operations = policy.operations_of(transforms)
+    differences = [run.priors[-1] - alike[0].priors[-1] for run in alike[1:]]
+    most = max(0.1, np.quantile(np.abs(differences), 0.995) * len(operations) ** 2)
+    charts = []
+    for number, (run, difference) in enumerate(zip(alike[1:], differences), 2):
+        heat_map = drawing.HeatMap(operations, (-most, most), difference=True)
+        figure = heat_map.show(difference, f"{run.name}\nminus {alike[0].name}")
+        moved = np.abs(difference).sum() / 2
+        charts.append(
+            gallery.chart(
+                f"prior_difference_{number}",
+                figure,
+                f"Heat map of the prior of {run.name} minus that of {alike[0].name}.",
+                f"{moved:.1%} of the probability lies elsewhere.",
+            )
+        )
+    note = (
+        "π after the last epoch, as multiples of 1/256. It is the mean of a few steps, "
+        "so that two runs which differ in nothing but their seed differ too."
+    )
+    return [
+        markup.tag("p", note, class_="note"),
+        markup.tag("div", *charts, class_="charts"),
+    ]

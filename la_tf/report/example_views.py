@@ -12,6 +12,8 @@ from la_tf.report import markup
 from la_tf.run import build, restore, view_samples
 
 _IMAGES = 4
+# So many images are looked at to find the hardest.
+_POOL = 128
 _MOST_VIEWS = 12
 _WAY_OUT = "pass --noviews for a report without pictures of the data."
 
@@ -25,7 +27,10 @@ def network_of(run):
 
 
 def draw(run, data_dir=None):
-    """A few Examples of the run's own data, the same for the same run."""
+    """Examples of the run's own data, the same for the same run.
+
+    The first few are shown; all are looked at to find the hardest.
+    """
     config = run.config
     if data_dir is not None:
         config = dataclasses.replace(config, data_dir=data_dir)
@@ -34,7 +39,7 @@ def draw(run, data_dir=None):
     except UserError as error:
         raise UserError(f"{error} Or {_WAY_OUT}") from None
     maker = build.view_maker(config, source)
-    return view_samples.draw(source, maker, config.seed, _IMAGES)
+    return view_samples.draw(source, maker, config.seed, _POOL)
 
 
 def weigh(run, drawn, classifier):
@@ -49,24 +54,57 @@ def weigh(run, drawn, classifier):
     )
 
 
-def section(run, drawn, weighed, gallery, level, prefix=""):
-    """The section with a row of views for each image."""
-    names = run.record["data"]["class_names"]
-    rows = []
-    for number, image in enumerate(drawn.images):
-        name = names[drawn.labels[number]]
-        original = markup.tile(
-            image, f"Image {number + 1}, {name}", f"image {number + 1}", f"“{name}”"
-        )
-        rows.append(markup.tiles(original, *_row(run, drawn, weighed, number, names)))
-    gallery.save(f"{prefix}views", _strip(run, drawn, weighed))
+def section(run, drawn, classifier, gallery, level, prefix=""):
+    """The section with a row of views for each of a few images."""
+    shown = drawn.take(np.arange(min(_IMAGES, len(drawn.images))))
+    weighed = weigh(run, shown, classifier)
+    gallery.save(f"{prefix}views", _strip(run, shown, weighed))
     return markup.section(
         level,
         "Views",
-        *rows,
+        *_rows(run, shown, weighed),
         note="Training images under the policies that seed, epoch and step gave them, "
         + _about(run),
     )
+
+
+def hardest(run, drawn, classifier, gallery, level, prefix=""):
+    """The section with the images of the highest loss, each with its views."""
+    losses, logits = view_samples.losses(drawn, classifier)
+    order = np.argsort(-losses, kind="stable")[:_IMAGES]
+    shown = drawn.take(order)
+    weighed = weigh(run, shown, classifier)
+    gallery.save(f"{prefix}hardest", _strip(run, shown, weighed))
+    names = run.record["data"]["class_names"]
+    words = [
+        (f"loss {losses[index]:.3g}", f"taken for “{names[logits[index].argmax()]}”")
+        for index in order
+    ]
+    return markup.section(
+        level,
+        "Hardest images",
+        *_rows(run, shown, weighed, words),
+        note=f"Of {len(losses)} training images, drawn by the run's seed, those to "
+        "which the last checkpoint gives the highest loss as they are, without any "
+        "change. A wrong label often stands among them.",
+    )
+
+
+def _rows(run, shown, weighed, words=None):
+    """A row of tiles for each image: itself, with more words, and its views."""
+    names = run.record["data"]["class_names"]
+    rows = []
+    for number, image in enumerate(shown.images):
+        name = names[shown.labels[number]]
+        original = markup.tile(
+            image,
+            f"Image {number + 1}, {name}",
+            f"image {number + 1}",
+            f"“{name}”",
+            *(words[number] if words else ()),
+        )
+        rows.append(markup.tiles(original, *_row(run, shown, weighed, number, names)))
+    return rows
 
 
 def _about(run):

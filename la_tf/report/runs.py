@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class Run:
         record: what config.json holds.
         rows: those of metrics.csv.
         priors: float [epochs, policies]; no epochs where the method has no policies.
+        evaluation: what la_tf.evaluate wrote into the folder; None if it has not.
     """
 
     folder: RunFolder
@@ -31,6 +33,7 @@ class Run:
     record: dict
     rows: list
     priors: np.ndarray
+    evaluation: dict | None = None
 
     @property
     def last(self):
@@ -79,7 +82,23 @@ def _read(folder, name):
         )
     # The two files are written one after the other; a kill may fall between them.
     epochs = len(rows) if methods.get(config.method).operations else 0
-    return Run(folder, name, config, record, rows, priors[:epochs])
+    evaluation = _evaluation(folder)
+    return Run(folder, name, config, record, rows, priors[:epochs], evaluation)
+
+
+def _evaluation(folder):
+    path = folder.path / "evaluation.json"
+    if not path.exists():
+        return None
+    try:
+        result = json.loads(path.read_text("utf-8"))
+        np.asarray(result["confusion"]).reshape([len(result["class_names"])] * 2)
+        return result
+    except (OSError, ValueError, LookupError, TypeError):
+        raise UserError(
+            f"{path} is damaged; write it anew by python -m la_tf.evaluate "
+            f"--run_dir={folder.path}, or remove it."
+        ) from None
 
 
 def _names(paths):

@@ -6,6 +6,7 @@ from la_tf import policy
 from la_tf.report import (
     comparison,
     curves,
+    evaluation,
     example_views,
     markup,
     operations,
@@ -34,7 +35,7 @@ def write(runs, directory, stages, with_views=True, data_dir=None):
     several = len(runs) > 1
     body = []
     if several:
-        body.append(comparison.section(runs, 2))
+        body.append(comparison.section(runs, gallery, 2))
         body.append(curves.section(runs, gallery, 2))
     for number, run in enumerate(runs, 1):
         prefix = f"run{number}_" if several else ""
@@ -51,15 +52,15 @@ def _look(run, stages, data_dir):
     stages.begin(f"restoring the network of {run.name}")
     classifier = example_views.network_of(run)
     stages.begin(f"making views of {run.name}")
-    drawn = example_views.draw(run, data_dir)
-    return drawn, example_views.weigh(run, drawn, classifier)
+    return example_views.draw(run, data_dir), classifier
 
 
 def _article(run, gallery, seen, several, prefix):
     """All that is told of one run."""
     level = 3 if several else 2
-    drawn, weighed = seen
-    images = None if drawn is None else drawn.images
+    drawn, classifier = seen
+    # A few suffice, and partners to mix with are among them.
+    images = None if drawn is None else drawn.images[:4]
     parts = [markup.tag("h2", run.name)] if several else []
     parts.append(summary.section(run, level))
     if not several:
@@ -72,7 +73,10 @@ def _article(run, gallery, seen, several, prefix):
             operations.section(run, names, images, gallery, level, prefix),
         ]
     if drawn is not None:
-        parts.append(example_views.section(run, drawn, weighed, gallery, level, prefix))
+        looked_at = (run, drawn, classifier, gallery, level, prefix)
+        parts.append(example_views.section(*looked_at))
+        parts.append(example_views.hardest(*looked_at))
+    parts.append(evaluation.section(run, gallery, level, prefix))
     parts.append(times.section(run, gallery, level, prefix))
     parts.append(summary.configuration(run, level))
     return markup.tag("article", *parts)

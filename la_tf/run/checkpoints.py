@@ -158,7 +158,7 @@ class Checkpointer(keras.callbacks.Callback):
         """Save the weights of the best epoch if they are those at hand."""
         history = self._recorder.history
         if history.rows and history.best_row is history.rows[-1]:
-            self._best_store.save(history.best_row["epoch"])
+            self._best_store.save(history.best_row["step"])
 
     def _check_unfinished(self, step):
         """Refuse to train a finished run again because its last checkpoint is lost."""
@@ -202,8 +202,8 @@ class Checkpointer(keras.callbacks.Callback):
             )
         self._store.forget(lambda number: number > self.global_step)
         history = self._recorder.history
-        best = history.best_row["epoch"] if history.best_row else 0
-        self._best_store.forget(lambda epoch: epoch != best)
+        best = history.best_row["step"] if history.best_row else 0
+        self._best_store.forget(lambda step: step != best)
 
 
 def restore_classifier(classifier, path):

@@ -5,7 +5,7 @@ metrics.csv      a row an epoch
 policy.npz       the prior at the end of every epoch
 summary.json     the result
 checkpoints/     what a resumed run starts from; best/ has the best epoch's
-tensorboard/     event files
+tensorboard/     event files, in a folder of the run's name
 lock             host and process of the run, while it lives
 """
 
@@ -59,7 +59,8 @@ class RunFolder:
         self.summary_path = self.path / "summary.json"
         self.checkpoints = self.path / "checkpoints"
         self.best_checkpoints = self.checkpoints / "best"
-        self.tensorboard = self.path / "tensorboard"
+        # TensorBoard calls a run by its folder below the one it is given.
+        self.tensorboard = self.path / "tensorboard" / self.path.resolve().name
         self._is_taken = False
 
     @contextlib.contextmanager

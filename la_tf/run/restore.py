@@ -40,12 +40,13 @@ class RestoredNetwork:
         return tuple(self.record["data"]["image_shape"])
 
 
-def load(folder, checkpoint="last"):
+def load(folder, checkpoint="last", full_precision=False):
     """The `RestoredNetwork` of a run.
 
     Args:
         folder: the RunFolder.
         checkpoint: "last", "best", or the path of a checkpoint of that network.
+        full_precision: compute in float32 even if the run did not.
 
     Raises:
         UserError: the folder holds no run, or the checkpoint cannot be used.
@@ -53,7 +54,7 @@ def load(folder, checkpoint="last"):
     config, record = folder.config(), folder.record()
     provenance.check_keras(folder)
     path = _find(folder, checkpoint)
-    with _precision(config):
+    with _precision(config.mixed_precision and not full_precision):
         classifier = _build(config, folder.data())
     checkpoints.restore_classifier(classifier, path)
     return RestoredNetwork(classifier, config, record, path)
@@ -82,10 +83,10 @@ def _find(folder, checkpoint):
 
 
 @contextlib.contextmanager
-def _precision(config):
+def _precision(mixed):
     """The policy of the run while its network is built: it then computes as it did."""
     before = keras.mixed_precision.global_policy()
-    name = "mixed_float16" if config.mixed_precision else "float32"
+    name = "mixed_float16" if mixed else "float32"
     keras.mixed_precision.set_global_policy(name)
     try:
         yield

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import em
-from la_tf.data import batches
+from la_tf.data import batches, inception
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -16,7 +16,7 @@ class Examples:
     """B images with K views each.
 
     Attributes:
-        images: uint8 [B, H, W, C], before everything; of photographs the first crop.
+        images: uint8 [B, H, W, C], as evaluation sees them.
         labels: int [B].
         views: uint8 [B, K, H, W, C], as training sees them.
         policies: int [B, K].
@@ -30,6 +30,10 @@ class Examples:
     policies: np.ndarray
     weighed_views: np.ndarray
     weighed_labels: np.ndarray
+
+    def take(self, indices):
+        """Return the Examples of these images alone."""
+        return Examples(*(values[indices] for values in vars(self).values()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,12 +56,11 @@ def draw(source, maker, seed, count):
     count = min(count, source.train.size)
     plan = batches.Plan(seed, count, 1, source.train.size // count)
     dataset = batches.training(source.train, maker, plan, on_device=True)
-    images, labels, seeds = next(iter(dataset))
-    batch = source.train.view_function(maker)(images, labels, seeds)
+    crops, labels, seeds = next(iter(dataset))
+    batch = source.train.view_function(maker)(crops, labels, seeds)
     views, _, policies = batch[:3]
     weighed_views, weighed_labels = batch[3:] or batch[:2]
-    if images.shape.rank == 5:
-        images = images[:, 0]
+    images, _, _ = next(iter(source.train.training_batches(_Unaltered(), plan)))
     return Examples(
         images.numpy(),
         labels.numpy(),
@@ -66,6 +69,13 @@ def draw(source, maker, seed, count):
         weighed_views.numpy(),
         weighed_labels.numpy(),
     )
+
+
+def losses(examples, classifier):
+    """Return the loss of each image as evaluation sees it, and the logits."""
+    logits = classifier.predict(examples.images, batch_size=32, verbose=0)
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(examples.labels, logits)
+    return loss.numpy(), logits
 
 
 def weigh(examples, classifier, prior, sigma, ubs_select=None):
@@ -88,3 +98,14 @@ def weigh(examples, classifier, prior, sigma, ubs_select=None):
     prior = tf.gather(tf.convert_to_tensor(prior), examples.policies)
     posterior, weights = em.e_step(prior, log_probability, sigma, ubs_select)
     return Weights(tf.exp(log_probability).numpy(), posterior.numpy(), weights.numpy())
+
+
+class _Unaltered:
+    """Stands in for a ViewMaker to give the same images in the same order, as tests do.
+
+    Photographs are cropped where they are read; small images come whole anyway.
+    """
+
+    def crop_photograph(self, encoded, size, seed):
+        del seed
+        return inception.evaluation_image(encoded, size)

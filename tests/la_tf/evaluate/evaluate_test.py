@@ -22,7 +22,7 @@ from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.evaluate import __main__ as evaluate_command
 from la_tf.evaluate import confusion, measures
-from la_tf.export import writer
+from la_tf.export import TFLITE_KINDS, writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
@@ -158,8 +158,10 @@ class EvaluateTest(tf.test.TestCase):
         cls.printed = main(f"--run_dir={cls.run_folder.path}")
         cls.result = cls.read(cls.run_folder.path)
         cls.test = sources.load("digits").test
-        with console.Stages(4, verbosity=-1) as stages:
-            writer.export_run(cls.run_folder, cls.folder / "served", stages)
+        with console.Stages(7, verbosity=-1) as stages:
+            writer.export_run(
+                cls.run_folder, cls.folder / "served", stages, tflite=TFLITE_KINDS
+            )
 
     @staticmethod
     def read(folder):
@@ -240,6 +242,52 @@ class EvaluateTest(tf.test.TestCase):
             self.assertEqual(result["confusion"], self.result["confusion"])
             self.assertAlmostEqual(result["loss"], self.result["loss"], places=5)
             self.assertNotIn("robustness", result)
+
+    def test_every_exported_file_can_be_evaluated(self):
+        version = self.folder / "served" / "1"
+        files = sorted(path.name for path in version.glob("classifier*"))
+        self.assertEqual(
+            files,
+            ["classifier.keras"]
+            + [f"classifier_{kind}.tflite" for kind in sorted(TFLITE_KINDS)],
+        )
+        for name in files:
+            with self.subTest(name):
+                output = self.folder / name
+                main(
+                    f"--saved_model={version / name}",
+                    f"--output_dir={output}",
+                    "--robustness_images=0",
+                    "--verbosity=-1",
+                )
+                result = self.read(output)
+                # Whole numbers of eight bits move an answer at a border here and there.
+                few = 0.02 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["top_1"], self.result["top_1"], delta=few)
+                few = 0.05 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["loss"], self.result["loss"], delta=few)
+
+    def test_a_file_that_is_something_else_is_refused(self):
+        version = self.folder / "served" / "1"
+        other = self.folder / "something"
+        shutil.copytree(version / "assets.extra", other / "assets.extra")
+        (other / "assets.extra" / "SHA256SUMS").unlink()
+        for name in ("classifier.keras", "classifier_int8.tflite"):
+            with self.subTest(name):
+                (other / name).write_bytes(b"something else altogether" * 10)
+                with self.assertRaisesRegex(UserError, "nor a file beside one"):
+                    main(f"--saved_model={other / name}")
+                (other / name).unlink()
+                with self.assertRaisesRegex(UserError, "nor a file beside one"):
+                    main(f"--saved_model={other / name}")
+
+    def test_a_truncated_file_is_refused(self):
+        # TFLite's interpreter itself would end the process.
+        path = self.folder / "cut_file"
+        shutil.copytree(self.folder / "served" / "1", path)
+        os.truncate(path / "classifier_float16.tflite", 1000)
+        with self.assertRaisesRegex(UserError, "float16.tflite is damaged or gone"):
+            main(f"--saved_model={path / 'classifier_float16.tflite'}")
 
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):

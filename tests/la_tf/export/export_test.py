@@ -69,6 +69,25 @@ SERVE = textwrap.dedent(
     )
     """
 )
+LOAD_KERAS = textwrap.dedent(
+    """
+    import sys
+
+    class Blocker:
+        def find_spec(self, name, path=None, target=None):
+            if name.split(".")[0] in ("la_tf", "flags", "keras_cv"):
+                raise ImportError(name)
+
+    sys.meta_path.insert(0, Blocker())
+    root, file, requests, answers = sys.argv[1:]
+    sys.path.append(root)
+    import models
+    import numpy as np
+
+    model = models.load(file)
+    np.save(answers, model.predict(np.load(requests), verbose=0))
+    """
+)
 
 
 def write_run(path, image_shape=(16, 16, 1), seed=0, best_seed=None, **values):
@@ -228,6 +247,45 @@ class ServedTest(tf.test.TestCase):
         run = start(*tool, "run", "--dir", self.path, *options, "--inputs", inputs)
         labels = " ".join(map(str, self.logits.argmax(axis=1)))
         self.assertIn(f"Result for output key label:\n[{labels}]", finish(run))
+
+    def test_the_keras_file_opens_where_the_networks_can_be_imported(self):
+        requests, answers = self.folder / "images.npy", self.folder / "logits.npy"
+        np.save(requests, self.images)
+        file = self.path / "classifier.keras"
+        finish(start("-c", LOAD_KERAS, helper.ROOT, file, requests, answers))
+        self.assertAllClose(np.load(answers), self.logits, rtol=0, atol=1e-5)
+
+    def test_keras_takes_the_saved_model_as_a_layer(self):
+        if not hasattr(keras.layers, "TFSMLayer"):
+            self.skipTest("Keras 2 has no such layer; there the .keras file is opened.")
+        layer = keras.layers.TFSMLayer(self.path, call_endpoint="serving_default")
+        model = keras.Sequential([keras.Input([16, 16, 1], dtype="uint8"), layer])
+        answers = model.predict(self.images, verbose=0)
+        expected = tf.nn.softmax(self.logits)
+        self.assertAllClose(answers["probabilities"], expected, rtol=0, atol=1e-5)
+        self.assertAllEqual(answers["label"], self.logits.argmax(axis=1))
+
+    def test_tflite_s_converter_takes_the_saved_model_itself(self):
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            str(self.path), signature_keys=["serving_default"]
+        )
+        interpreter = tf.lite.Interpreter(model_content=converter.convert())
+        answers = interpreter.get_signature_runner()(images=self.images)
+        expected = tf.nn.softmax(self.logits)
+        self.assertAllClose(answers["probabilities"], expected, rtol=0, atol=1e-5)
+
+    def test_floats_of_0_to_1_are_refused_and_dark_images_are_not(self):
+        serve = self.loaded.signatures["serve_float"]
+        floats = self.images.astype(np.float32)
+        scaled = floats.copy()
+        scaled[3] /= 255
+        for call in (serve, self.loaded, self.loaded.logits):
+            with self.assertRaisesRegex(
+                tf.errors.InvalidArgumentError, "pixels of 0..255, not of 0..1"
+            ):
+                call(tf.constant(scaled))
+        dark = np.stack([np.zeros_like(floats[0]), np.full_like(floats[0], 1.5)])
+        self.assertEqual(serve(images=tf.constant(dark))["label"].shape, [2])
 
     def test_class_names_travel_as_an_asset(self):
         text = (self.path / "assets" / "class_names.txt").read_text("utf-8")

@@ -5,6 +5,7 @@ import collections
 import html
 import html.parser
 import io
+import json
 import os
 import pathlib
 import re
@@ -21,7 +22,7 @@ from PIL import Image
 from la_tf import console, methods, ops, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.report import markup, runs, writing
+from la_tf.report import example_views, markup, runs, writing
 from la_tf.run import build, provenance, recorder
 from la_tf.run.folder import RunFolder
 from tests import helper
@@ -130,7 +131,7 @@ class OneRunTest(tf.test.TestCase):
     def test_all_parts_are_there(self):
         expected = ["Summary", "Curves", "Prior over policies", "Policies"]
         expected += ["Most likely", "Least likely", "Operations and levels", "Views"]
-        expected += ["Time", "Configuration"]
+        expected += ["Hardest images", "Mistakes", "Time", "Configuration"]
         self.assertEqual(headings(self.text), expected)
         self.assertIn("la_tf.train", self.text)
         self.assertIn(f"{EPOCHS} of {EPOCHS}", self.text)
@@ -169,7 +170,8 @@ class OneRunTest(tf.test.TestCase):
         prior = RunFolder(TRAINED).policies()[-1]
         views = self.text[self.text.index("<h2>Views") :]
         rows = re.findall(r'<div class="tiles">(.*?)</div>', views)
-        self.assertLen(rows, 4)
+        # Four images as they come, and the four hardest.
+        self.assertLen(rows, 8)
         pattern = r"(\w+ &gt; \w+)<br>.*?<br>P (.*?)<br>h (.*?)<br>h̃ ([\d.]+)"
         for row in rows:
             found = re.findall(pattern, row)
@@ -181,6 +183,32 @@ class OneRunTest(tf.test.TestCase):
             self.assertAllClose(told[:, 1], joint / joint.sum(), atol=0.03)
             weights = np.exp(-told[:, 1])
             self.assertAllClose(told[:, 2], weights / weights.sum(), atol=0.001)
+
+    def test_the_hardest_images_have_the_highest_losses(self):
+        run = runs.read([TRAINED])[0]
+        classifier = example_views.network_of(run)
+        train = build.load_source(run.config).train
+        logits = classifier.predict(train.images, verbose=0)
+        entropy = tf.keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="none"
+        )
+        losses = entropy(train.labels, logits).numpy()
+        part = self.text[self.text.index("<h2>Hardest images") :]
+        tile = r"base64,([^\"]+)\" alt=\"Image \d, .*?<br>loss ([\d.]+)"
+        told = re.findall(tile, part)
+        self.assertLen(told, 4)
+        for data, loss in told:
+            pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+            places = (train.images[..., 0] == pixels).all((1, 2))
+            self.assertAllClose(losses[places].max(), float(loss), rtol=0.01)
+        shown = [float(loss) for _, loss in told]
+        self.assertEqual(shown, sorted(shown, reverse=True))
+        # They are the highest of 128 among 1,437: far above the middle.
+        self.assertGreater(shown[-1], np.quantile(losses, 0.9))
+
+    def test_a_run_that_was_not_evaluated_says_how(self):
+        command = f"python -m la_tf.evaluate --run_dir={TRAINED}"
+        self.assertIn(command, self.text[self.text.index("<h2>Mistakes") :])
 
     def test_the_ten_policies_are_in_order(self):
         multiples = RunFolder(TRAINED).policies()[-1] * 256
@@ -293,10 +321,71 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertIn("trained training from", loss)
         self.assertIn("other test from", loss)
 
+    def test_priors_are_subtracted(self):
+        other = copied(self.directory, "other", seed=7)
+        priors = RunFolder(other).policies()
+        # A tenth of all probability goes from the others to one policy.
+        priors[-1] *= 0.9
+        priors[-1, 5] += 0.1
+        RunFolder(other).write_policies(priors, ops.OPERATIONS)
+        folder = self.directory / "to"
+        text = written(TRAINED, other, to=folder, with_views=False)
+        self.assertIn("Heat map of the prior of other minus that of trained", text)
+        moved = float(re.search(r"([\d.]+)% of the probability lies", text).group(1))
+        share = RunFolder(TRAINED).policies()[-1, 5]
+        self.assertAllClose(moved, 10 * (1 - share), atol=0.06)
+        self.assertTrue((folder / "prior_difference_2.png").exists())
+
+    def test_results_are_told_against_the_first_run(self):
+        other = copied(self.directory, "other")
+        rows = RunFolder(other).rows()
+        rows[-1]["test_accuracy"] -= 0.0125
+        RunFolder(other).write_rows(rows)
+        text = written(TRAINED, other, to=self.directory / "to", with_views=False)
+        self.assertIn("<td>−1.25 points</td>", text)
+
+    def test_an_evaluation_is_shown(self):
+        path = copied(self.directory)
+        matrix = np.diag([35] * 10)
+        matrix[3, 8] = 7
+        result = {
+            "checkpoint": "run/checkpoints/step-66",
+            "dataset": "digits",
+            "held_out": False,
+            "images": 357,
+            "top_1": 350 / 357,
+            "top_5": 1.0,
+            "loss": 0.1,
+            "calibration": {"error": 0.02},
+            "class_names": [f"<{digit}>" for digit in range(10)],
+            "confusion": matrix.tolist(),
+            "robustness": {
+                "level": 9,
+                "images": 357,
+                "unchanged": 0.98,
+                "operations": {"Invert": 0.5, "Color": 0.98},
+            },
+        }
+        (path / "evaluation.json").write_text(json.dumps(result))
+        text = written(path, to=self.directory / "to", with_views=False)
+        part = text[text.index("<h2>Mistakes") :]
+        self.assertIn("checkpoint step-66: top-1 accuracy 98.04%", part)
+        cells = ("&lt;8&gt;", "7", "16.7%")
+        row = '<th scope="row">&lt;3&gt;</th>' + "".join(f"<td>{c}</td>" for c in cells)
+        self.assertIn(row, part)
+        self.assertIn('<th scope="row">Invert</th><td>50.00%</td>', part)
+        self.assertIn('alt="Confusion matrix of 10 classes: 350 of 357', part)
+        with Image.open(self.directory / "to" / "confusion.png") as image:
+            self.assertGreater(min(image.size), 600)
+        (path / "evaluation.json").write_text('{"confusion": [[1, 2]]}')
+        with self.assertRaisesRegex(UserError, "evaluation.json is damaged; write it"):
+            written(path, to=self.directory / "to", with_views=False)
+
     def test_a_run_without_policies_leaves_them_out(self):
         path = copied(self.directory, method="baseline")
         text = written(path, to=self.directory / "to")
-        expected = ["Summary", "Curves", "Views", "Time", "Configuration"]
+        expected = ["Summary", "Curves", "Views", "Hardest images", "Mistakes"]
+        expected += ["Time", "Configuration"]
         self.assertEqual(headings(text), expected)
         self.assertRegex(text, r"crop and flip<br>“\d”<br>P [\d.]+</figcaption>")
         self.assertNotIn("Effective number", text)

@@ -164,8 +164,8 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_the_best_weights_are_those_that_the_summary_names(self):
         # A kill between the last epoch's checkpoint and that of its best weights.
-        best = run_folder.RunFolder(self.whole).summary()["best_epoch"]
-        run_dir = self.copy(last_step=5 * best)
+        best = 5 * run_folder.RunFolder(self.whole).summary()["best_epoch"]
+        run_dir = self.copy(last_step=best)
         for number, path in store.found(run_dir / "checkpoints" / "best"):
             self.assertEqual(number, best)
             store._remove(path)

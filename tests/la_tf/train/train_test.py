@@ -146,6 +146,9 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         )
         best = max(row["test_accuracy"] for row in folder.rows())
         self.assertEqual(self.summary["best_accuracy"], best)
+        steps = [int(row["step"]) for row in folder.rows()]
+        saved = [path.stem for path in folder.best_checkpoints.glob("*.index")]
+        self.assertEqual(saved, [f"step-{steps[self.summary['best_epoch'] - 1]}"])
 
     def test_the_learning_rate_warms_up_and_falls(self):
         rates = [

@@ -1,4 +1,4 @@
-"""Evaluates a trained classifier: python -m la_tf.evaluate --run_dir=R."""
+"""Evaluate a trained classifier: python -m la_tf.evaluate --run_dir=R."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def main():
     folder = None
     if options.saved_model is None:
         folder = run_folder.RunFolder(options.run_dir)
-        # A folder that is no run is told before TensorFlow takes its seconds to load.
+        # Refuse a folder that is not a run before TensorFlow takes seconds to load.
         folder.config()
     _tell(options, [f"evaluating {options.saved_model or options.run_dir}"])
     cli.load_tensorflow(options.verbosity)
@@ -31,7 +31,7 @@ def main():
 
 
 def evaluate(options, folder):
-    """What evaluation.json holds.
+    """Evaluate a classifier and return what evaluation.json holds.
 
     Args:
         options: the EvaluateOptions.
@@ -54,7 +54,7 @@ def evaluate(options, folder):
 
 
 def table(result):
-    """The lines of a short table of results."""
+    """Return the lines of a short table of results."""
     part = "held-out" if result["held_out"] else "test"
     lines = [
         "",
@@ -75,7 +75,7 @@ def table(result):
 
 
 def write(result, folder):
-    """The paths of evaluation.json and confusion.png, after writing them."""
+    """Write evaluation.json and confusion.png and return their paths."""
     import numpy as np
 
     from la_tf import drawing

@@ -36,7 +36,7 @@ class Candidate:
 
 
 def from_run(folder, checkpoint="last"):
-    """The `Candidate` of a run's checkpoint: "last", "best" or a path."""
+    """Return the `Candidate` of a run's checkpoint: "last", "best" or a path."""
     network = restore.load(folder, checkpoint)
     images = tf.TensorSpec([None, *network.image_shape], tf.uint8)
 
@@ -51,7 +51,7 @@ def from_run(folder, checkpoint="last"):
 
 
 def from_saved_model(path):
-    """The `Candidate` of what la_tf.export wrote: a version, or the newest in a folder.
+    """Return the `Candidate` of an export: a version, or the newest in a folder.
 
     Raises:
         UserError: there is no SavedModel, it is damaged, or something else wrote it.

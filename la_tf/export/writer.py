@@ -26,7 +26,7 @@ TRAINING_PATH = "assets.extra/training.json"
 
 
 def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
-    """The path of the new version's folder.
+    """Export a run's network and return the new version's folder.
 
     Args:
         folder: the RunFolder.
@@ -52,7 +52,7 @@ def export_run(folder, export_dir, stages, *, version=None, checkpoint="last"):
 
 
 def versions(export_dir):
-    """The numbers of the versions that a folder holds, in rising order."""
+    """Return the numbers of the versions that a folder holds, in rising order."""
     if not export_dir.is_dir():
         return []
     # Serving takes a folder called 007 for version 7.
@@ -64,7 +64,7 @@ def _is_version(path):
 
 
 def _target(export_dir, version):
-    """The folder of the version to write, which is not there yet."""
+    """Return the folder of the version to write, which is not there yet."""
     taken = versions(export_dir)
     free = max(taken, default=0) + 1
     if version in taken:
@@ -77,7 +77,7 @@ def _target(export_dir, version):
 
 @contextlib.contextmanager
 def _new_folder(target):
-    """A folder to fill, which becomes `target` at the end if nothing went wrong.
+    """Yield a folder to fill, which becomes `target` if nothing goes wrong.
 
     It stands beside it, under a name that Serving does not look at, so that renaming
     it is one step and a server meets all of it or nothing.
@@ -94,7 +94,7 @@ def _new_folder(target):
 
 
 def _why(target, error):
-    """The sentence for a version that could not be written."""
+    """Return the sentence for a version that could not be written."""
     if target.exists():
         return f"{target} was written by somebody else meanwhile; export again."
     reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
@@ -105,7 +105,7 @@ def _why(target, error):
 
 
 def _save(network, path):
-    """The `Server` of a network, after it was written to `path`."""
+    """Write a network to `path` and return its `Server`."""
     with tempfile.TemporaryDirectory() as scratch:
         names_file = pathlib.Path(scratch) / "class_names.txt"
         lines = [" ".join(name.splitlines()) for name in network.class_names]

@@ -9,7 +9,7 @@ _NOT_COMPARED = ("run_dir", "resume", "verbosity", "keep", "checkpoint_minutes")
 
 
 def section(runs, level):
-    """A table of results, and one of what was told the runs differently."""
+    """Return the section with a table of results and one of the runs' differences."""
     results = markup.table(
         (
             "run",

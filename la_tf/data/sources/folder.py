@@ -26,7 +26,7 @@ class _Listing:
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The photographs under `data_dir`, in train/<class>/ and test/<class>/.
+    """Return the photographs under `data_dir`, in train/<class>/ and test/<class>/.
 
     One tree of class folders, or train/ without test/, has no test part.
     """
@@ -68,7 +68,7 @@ def _root(data_dir):
 
 
 def _listings(root):
-    """The listings of the training part and, if there is one, the test part."""
+    """Return the listings of the training part and, if there is one, the test part."""
     if not (root / "train").is_dir():
         if (root / "test").is_dir():
             raise UserError(f"{root} has test/ but no train/ in it.")
@@ -87,7 +87,7 @@ def _listings(root):
 
 
 def _listing(folder):
-    """Every file in the class folders of `folder`."""
+    """Return every file in the class folders of `folder`."""
     class_folders = [entry for entry in _entries(folder) if entry.is_dir()]
     if len(class_folders) < 2:
         raise UserError(
@@ -115,7 +115,7 @@ def _listing(folder):
 
 
 def _entries(folder):
-    """What a person sees in a folder, sorted."""
+    """Return what a person sees in a folder, sorted."""
     return sorted(
         path
         for path in folder.iterdir()
@@ -124,7 +124,7 @@ def _entries(folder):
 
 
 def _arrays(listings, image_size, skip_bad_images):
-    """`(splits, skipped)` with every image decoded once and kept."""
+    """Return `(splits, skipped)` with every image decoded once and kept."""
     splits, skipped = [], 0
     for listing in listings:
         images, good = image_files.decoded(listing.paths, image_size, skip_bad_images)
@@ -136,7 +136,7 @@ def _arrays(listings, image_size, skip_bad_images):
 
 
 def _streams(listings, image_size, skip_bad_images):
-    """`(splits, skipped)` with every image left on disk."""
+    """Return `(splits, skipped)` with every image left on disk."""
     from la_tf.data.sources import streams
 
     side = image_size or streams.SIDE
@@ -151,7 +151,7 @@ def _streams(listings, image_size, skip_bad_images):
 
 
 def _check_classes(labels, listing):
-    """Refuses a class of which no readable image is left."""
+    """Refuse a class of which no readable image is left."""
     missing = np.setdiff1d(np.arange(len(listing.class_names)), labels)
     if len(missing):
         label = int(missing[0])

@@ -34,7 +34,7 @@ class _BadImageError(Exception):
 
 
 def decoded(paths, image_size, skip_bad_images):
-    """`(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
+    """Return `(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
 
     Args:
         paths: image files.
@@ -71,13 +71,13 @@ def decoded(paths, image_size, skip_bad_images):
 
 
 def readable(paths, skip_bad_images):
-    """Indices of the paths that hold whole images, found without decoding them."""
+    """Return indices of the paths that hold whole images, without decoding them."""
     checked = _each(_check_ends, paths, skip_bad_images, "Checking images")
     return np.asarray([index for index, _ in checked], np.int64)
 
 
 def _each(function, paths, skip_bad_images, what):
-    """Yields `(index, function(path))` in order, of the files that can be read."""
+    """Yield `(index, function(path))` in order, of the files that can be read."""
 
     def attempt(path):
         try:
@@ -105,7 +105,7 @@ def _each(function, paths, skip_bad_images, what):
 
 
 def _kind(path, head):
-    """The format that a file's first bytes tell, if its suffix is an image's."""
+    """Return the format that a file's first bytes tell, if its suffix is an image's."""
     if pathlib.Path(path).suffix.lower() not in _SUFFIXES:
         raise _BadImageError(f"the name does not end in one of {', '.join(_SUFFIXES)}")
     for magic, kind in _KINDS.items():
@@ -115,14 +115,14 @@ def _kind(path, head):
 
 
 def _checked_bytes(path):
-    """The file's bytes, if they begin as an image does."""
+    """Return the file's bytes, if they begin as an image does."""
     encoded = pathlib.Path(path).read_bytes()
     _kind(path, encoded[:8])
     return encoded
 
 
 def _check_ends(path):
-    """Raises unless the file begins and ends as a whole image, or can be decoded."""
+    """Raise unless the file begins and ends as a whole image, or can be decoded."""
     with open(path, "rb") as file:
         head = file.read(8)
         kind = _kind(path, head)
@@ -134,7 +134,7 @@ def _check_ends(path):
 
 
 def _decode_once(path):
-    """Raises unless TensorFlow can decode the file."""
+    """Raise unless TensorFlow can decode the file."""
     import tensorflow as tf
 
     from la_tf.data.sources import decoding

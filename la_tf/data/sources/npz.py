@@ -14,7 +14,7 @@ from la_tf.errors import UserError
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The images of the npz file at `data_dir`, or of the only one in that folder."""
+    """Return the images of the npz file at `data_dir`, or of the only one in there."""
     del skip_bad_images, encoded
     path = _find(data_dir)
     arrays = _arrays(path)
@@ -46,7 +46,7 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
 
 
 def _find(data_dir):
-    """The path of the npz file."""
+    """Return the path of the npz file."""
     if data_dir is None:
         raise UserError("--dataset=npz needs --data_dir=FILE.npz.")
     path = pathlib.Path(data_dir).expanduser()
@@ -63,7 +63,7 @@ def _find(data_dir):
 
 
 def _arrays(path):
-    """The file's arrays by name; nothing in it is ever executed."""
+    """Return the file's arrays by name; nothing in it is ever executed."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
@@ -75,7 +75,7 @@ def _arrays(path):
 
 
 def _split(path, arrays, part):
-    """`Arrays` of the part called "train" or "test"."""
+    """Return `Arrays` of the part called "train" or "test"."""
     for key in (f"x_{part}", f"y_{part}"):
         if key not in arrays:
             raise UserError(
@@ -109,7 +109,7 @@ def _split(path, arrays, part):
 
 
 def _class_names(path, arrays, train):
-    """The names in the array class_names, or the numbers 0, 1, ..."""
+    """Return the names in the array class_names, or the numbers 0, 1, ..."""
     if "class_names" in arrays:
         return tuple(str(class_name) for class_name in arrays["class_names"].ravel())
     present = np.unique(train.labels[train.labels >= 0])
@@ -124,7 +124,7 @@ def _class_names(path, arrays, train):
 
 
 def _with_checked_labels(path, split, key, num_classes):
-    """`split` with int32 labels, all of them 0 to num_classes - 1."""
+    """Return `split` with int32 labels, or refuse any outside 0 to num_classes - 1."""
     labels = split.labels
     bad = np.flatnonzero((labels < 0) | (labels >= num_classes))
     if len(bad):

@@ -46,7 +46,7 @@ class Candidate:
 
 
 def from_run(folder, checkpoint="last"):
-    """The `Candidate` of a run's checkpoint: "last", "best" or a path."""
+    """Return the `Candidate` of a run's checkpoint: "last", "best" or a path."""
     network = restore.load(folder, checkpoint)
     images = tf.TensorSpec([None, *network.image_shape], tf.uint8)
 

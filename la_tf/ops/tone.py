@@ -32,10 +32,10 @@ def look_up(images, tables):
 
 
 def _kept(tables):
-    """The tables [1, C, 256] themselves, but computed once in compiled code.
+    """Return the tables [1, C, 256] as they are, computed once in compiled code.
 
-    XLA would merge their making into the look-up and make an entry anew for each pixel.
-    It does not look through a loop.
+    XLA would fuse them into the look-up and compute an entry again for every pixel. It
+    does not fuse through a loop.
     """
     return tf.map_fn(tf.identity, tables[0])[tf.newaxis]
 

@@ -19,7 +19,7 @@ _WAY_OUT = "pass --noviews for a report without pictures of the data."
 
 
 def network_of(run):
-    """The run's network with the weights of its last checkpoint."""
+    """Return the run's network with the weights of its last checkpoint."""
     try:
         return restore.load(run.folder).classifier
     except UserError as error:
@@ -43,7 +43,7 @@ def draw(run, data_dir=None):
 
 
 def weigh(run, drawn, classifier):
-    """The Weights that the run's network and prior give to the Examples."""
+    """Return the Weights that the run's network and prior give to the Examples."""
     return view_samples.weigh(
         drawn,
         classifier,
@@ -144,7 +144,7 @@ def _title(run, index):
 
 
 def _label(label, names):
-    """A label in words: one class, or the shares of several."""
+    """Return a label in words: one class, or the shares of several."""
     order = np.argsort(-label, kind="stable")
     shares = [(names[index], label[index]) for index in order if label[index] > 0.005]
     if len(shares) == 1:
@@ -164,7 +164,7 @@ def _numbers(run, weighed, number, place):
 
 
 def _strip(run, drawn, weighed):
-    """The same as one picture, for the file."""
+    """Return the same as one picture, for the file."""
     captions = [
         [
             "\n".join(

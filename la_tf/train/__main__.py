@@ -1,4 +1,4 @@
-"""Trains a classifier: python -m la_tf.train --dataset=cifar10 --model=wrn_40_2."""
+"""Train a classifier: python -m la_tf.train --dataset=cifar10 --model=wrn_40_2."""
 
 import sys
 

@@ -35,7 +35,7 @@ class BadImageError(Exception):
 
 
 def decoded(paths, image_size, skip_bad_images):
-    """`(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
+    """Return `(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
 
     Args:
         paths: image files.
@@ -84,7 +84,7 @@ def readable(paths, skip_bad_images):
 
 
 def _each(function, paths, skip_bad_images, what):
-    """Yields `(index, function(path))` in order, of the files that can be read."""
+    """Yield `(index, function(path))` in order, of the files that can be read."""
 
     def attempt(path):
         try:

@@ -83,7 +83,7 @@ def _pipeline(images, batch_size, seconds):
 
 
 def _device_forms(images, seconds):
-    """Views a second of what runs in a step with --augment_on=device, by name.
+    """Return views a second of what runs in a step with --augment_on=device, by name.
 
     Here it runs on the CPU, one batch after the other on all cores.
     """

@@ -157,7 +157,10 @@ def _views_of_image(image, num_views, size, seed, flip):
 
 
 def _view_of_jpeg(encoded, size, seed, flip):
-    """One view `[1, size, size, 3]`; what lies outside its crop is not decoded."""
+    """Return one view `[1, size, size, 3]`.
+
+    What lies outside its crop is not decoded.
+    """
     turn = orientation.of_jpeg(encoded)
     shape = orientation.upright_shape(tf.io.extract_jpeg_shape(encoded), turn)
     views = draw(shape[0], shape[1], 1, seed, flip)

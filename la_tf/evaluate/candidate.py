@@ -61,7 +61,7 @@ def from_run(folder, checkpoint="last"):
 
 
 def from_export(path):
-    """The `Candidate` of what la_tf.export wrote.
+    """Return the `Candidate` of what la_tf.export wrote.
 
     Args:
         path: a version, a folder of versions whose newest is taken, or one of the

@@ -176,7 +176,7 @@ def _change(candidate, name, level):
 
 
 def _right(candidate, images, labels, counter):
-    """How many images of a batch are recognised."""
+    """Return how many images of a batch are recognised."""
     predicted = np.asarray(candidate.logits(images)).argmax(axis=1)
     counter.advance(len(labels))
     return int((predicted == labels.numpy()).sum())

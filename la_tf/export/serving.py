@@ -57,7 +57,7 @@ class Server(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "image_bytes")])
     def from_bytes(self, image_bytes):
-        """The answers for encoded images, JPEG, PNG, BMP or GIF.
+        """Return the answers for encoded images, JPEG, PNG, BMP or GIF.
 
         Besides them `error`: empty, or why an image was not looked at. Its label is
         then -1, its name empty and its probabilities 0; the others are answered.
@@ -82,7 +82,7 @@ class Server(tf.Module):
         }
 
     def _from_bytes(self, encoded):
-        """One image's pixels, and why it has none: an empty text if it has."""
+        """Return one image's pixels, and why it has none: an empty text if it has."""
         claimed = claims.pixels(encoded)
         limit = int(1e6 * self._most_megapixels)
         error = tf.strings.join(

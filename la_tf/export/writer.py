@@ -49,7 +49,7 @@ def export_run(
     onnx=False,
     data_dir=None,
 ):
-    """The path of the new version's folder.
+    """Return the path of the new version's folder.
 
     Args:
         folder: the RunFolder.
@@ -150,7 +150,7 @@ def _why(target, error):
 
 
 def _save(network, path, most_megapixels):
-    """The `Server` of a network, after it was written to `path`."""
+    """Return the `Server` of a network, after it was written to `path`."""
     with tempfile.TemporaryDirectory() as scratch:
         names_file = pathlib.Path(scratch) / "class_names.txt"
         lines = [" ".join(name.splitlines()) for name in network.class_names]

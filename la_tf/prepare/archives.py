@@ -119,7 +119,7 @@ def _unpacked(dataset, archive, folder, official):
 
 
 def unpack(archive, folder):
-    """None; writes a tar archive's files into `folder`, without their own folders.
+    """Write a tar archive's files into `folder`, without their own folders.
 
     Only plain files are written, by their last name: nothing anywhere else, nothing
     twice, and not more than `_MOST_UNPACKED` bytes.
@@ -232,7 +232,7 @@ def _from_png(folder, path, position):
 
 
 def _labels(folder, name):
-    """The labels in a JSON list of whole numbers from 0 to 9, uint8 [N]."""
+    """Return the labels in a JSON list of whole numbers from 0 to 9, uint8 [N]."""
     path = _find(folder, name)
     if path is None:
         raise UserError(f"{folder} has no {name}, which holds the labels.")
@@ -249,7 +249,7 @@ def _labels(folder, name):
 
 
 def _write_names(layout, given, target, official, is_checked):
-    """Writes the text files of class names."""
+    """Write the text files of class names."""
     if not layout.names:
         (target / "batches.meta.txt").write_text("\n".join(_CIFAR10_NAMES) + "\n")
     for file_name, key in layout.names.items():

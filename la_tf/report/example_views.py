@@ -55,7 +55,7 @@ def weigh(run, drawn, classifier):
 
 
 def section(run, drawn, classifier, gallery, level, prefix=""):
-    """The section with a row of views for each of a few images."""
+    """Return the section with a row of views for each of a few images."""
     shown = drawn.take(np.arange(min(_IMAGES, len(drawn.images))))
     weighed = weigh(run, shown, classifier)
     gallery.save(f"{prefix}views", _strip(run, shown, weighed))
@@ -69,7 +69,7 @@ def section(run, drawn, classifier, gallery, level, prefix=""):
 
 
 def hardest(run, drawn, classifier, gallery, level, prefix=""):
-    """The section with the images of the highest loss, each with its views."""
+    """Return the section with the images of the highest loss, each with its views."""
     losses, logits = view_samples.losses(drawn, classifier)
     order = np.argsort(-losses, kind="stable")[:_IMAGES]
     shown = drawn.take(order)
@@ -91,7 +91,7 @@ def hardest(run, drawn, classifier, gallery, level, prefix=""):
 
 
 def _rows(run, shown, weighed, words=None):
-    """A row of tiles for each image: itself, with more words, and its views."""
+    """Return a row of tiles for each image: itself, with more words, and its views."""
     names = run.record["data"]["class_names"]
     rows = []
     for number, image in enumerate(shown.images):

@@ -63,7 +63,7 @@ class Gallery:
         return markup.tag("figure", drawn, *under, class_="chart")
 
     def picture(self, name, figure, alt):
-        """The figure as HTML in its own colours, on white; also saved."""
+        """Return the figure as HTML in its own colours, on white; also saved."""
         self.save(name, figure)
         data = base64.b64encode(drawing.png(figure)).decode()
         image = markup.tag("img", src=f"data:image/png;base64,{data}", alt=alt)

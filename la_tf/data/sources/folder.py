@@ -13,7 +13,7 @@ from la_tf.errors import UserError
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The photographs that `listing.find` finds at `data_dir`.
+    """Return the photographs that `listing.find` finds at `data_dir`.
 
     One tree of class folders, or train/ alone, has no test part.
     """

@@ -66,7 +66,7 @@ def _limited(labels, count, seed):
 
 
 def kept_and_rest(source, count, seed):
-    """`(kept, rest)` of all images of a data set, as `limit` keeps them."""
+    """Return `(kept, rest)` of all images of a data set, as `limit` keeps them."""
     if not isinstance(source.train, Arrays):
         raise UserError(
             f"--test_on_rest needs images that are kept in memory; --dataset="

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf.data.sources.base import Arrays
+from la_tf.data.sources.arrays import Arrays
 from la_tf.errors import UserError
 
 # Different draws from one seed, so that what is kept tells nothing of what is held out.

@@ -43,18 +43,28 @@ def unscaled(gradients, optimizer):
 
 def loss_scale(optimizer):
     """Return what an optimizer that `scales` multiplies the loss by."""
-    scale = optimizer.loss_scale if NUMBER == 2 else optimizer.dynamic_scale
-    return tf.convert_to_tensor(scale)
+    if NUMBER == 2:
+        return tf.convert_to_tensor(optimizer.loss_scale)
+    by_trial = scales_by_trial(optimizer)
+    return tf.convert_to_tensor(
+        optimizer.dynamic_scale if by_trial else optimizer.loss_scale_factor
+    )
 
 
 def scales(optimizer):
     """Return whether the optimizer scales the loss, as mixed precision needs it."""
-    return isinstance(optimizer, keras.mixed_precision.LossScaleOptimizer)
+    # In Keras 3 every optimizer can, by a factor that stays.
+    factor = getattr(optimizer, "loss_scale_factor", None)
+    return _is_loss_scale_optimizer(optimizer) or factor is not None
 
 
 def scales_by_trial(optimizer):
     """Return whether the optimizer itself passes over steps that are not finite."""
-    return scales(optimizer) and getattr(optimizer, "dynamic", True)
+    return _is_loss_scale_optimizer(optimizer) and getattr(optimizer, "dynamic", True)
+
+
+def _is_loss_scale_optimizer(optimizer):
+    return isinstance(optimizer, keras.mixed_precision.LossScaleOptimizer)
 
 
 def build(optimizer, variables):

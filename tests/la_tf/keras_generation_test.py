@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import unittest
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,7 @@ from absl.testing import absltest, parameterized
 from tensorflow import keras
 
 import la_tf
+from la_tf import keras_generation
 from tests import helper
 
 POLICIES = 8
@@ -27,10 +29,10 @@ class _Listener(keras.callbacks.Callback):
         self.heard.append(dict(logs.items()))
 
 
-def _model(**options):
+def _model(optimizer=None, **options):
     classifier = keras.Sequential([keras.Input([3]), keras.layers.Dense(4)])
     model = la_tf.LatentAugment(classifier, POLICIES, **options)
-    model.compile(keras.optimizers.SGD(0.1))
+    model.compile(optimizer or keras.optimizers.SGD(0.1))
     return model
 
 
@@ -66,6 +68,19 @@ class LogsTest(tf.test.TestCase):
         # And so does who trains on a batch by itself, afterwards.
         [batch] = _dataset(1)
         self.assertLen(np.ravel(model.train_on_batch(*batch)), 5)
+
+
+class LossScaleTest(tf.test.TestCase):
+    @unittest.skipIf(keras_generation.NUMBER == 2, "Keras 3's optimizers have it")
+    def test_a_factor_that_stays_changes_nothing(self):
+        weights = []
+        for factor in None, 1024.0:
+            keras.utils.set_random_seed(0)
+            optimizer = keras.optimizers.SGD(0.1, loss_scale_factor=factor)
+            model = _model(optimizer, clip_norm=0.5, weight_decay=0.01)
+            model.fit(_dataset(), verbose=0)
+            weights.append(model.get_weights())
+        self.assertAllClose(*weights, rtol=1e-6)
 
 
 class EnvironmentTest(parameterized.TestCase):

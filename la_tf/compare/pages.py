@@ -192,7 +192,7 @@ def _costs(study, runs, published):
         (
             name,
             summary.duration(means[name][0]),
-            f"{1000 * means[name][1]:,.1f} ms",
+            f"{1000 * means[name][1]:,.1f}\u00a0ms",
             f"{means[name][2]:,.0f}",
             f"{means[name][3]:,.0f}",
             *(
@@ -244,6 +244,9 @@ def _paper(study):
 def _making(study, by_setting, found):
     parts = [Heading("How it was made")]
     parts += [Paragraph(note) for note in study.notes]
+    fixed = [f"{name}={value}" for name, value in study.plan["fixed"].items()]
+    if fixed:
+        parts.append(Paragraph(f"Chosen for all: {', '.join(fixed)}."))
     rows = tuple(
         (
             setting.group,

@@ -119,7 +119,7 @@ class PagesTest(absltest.TestCase):
         self.assertIn("relative to equal", self.markdown)
         cost = self.row("latent", 3)[-1]
         # The last is the paper's.
-        self.assertEqual(cost[:4], ["90.0 s", "300.0 ms", "600", "10"])
+        self.assertEqual(cost[:4], ["90.0 s", "300.0\u00a0ms", "600", "10"])
         self.assertEqual(cost[4:], ["1.50", "1.00", "1.00", "1.00", "4.7 |"])
         baseline = self.row("baseline", 3)[-1]
         self.assertEqual(baseline[4:], ["1.00", "0.17", "0.17", "1.00", "– |"])
@@ -137,6 +137,9 @@ class PagesTest(absltest.TestCase):
         for name in ("accuracy", "planned", "differences1"):
             self.assertTrue((self.folder / f"{name}.png").exists())
             self.assertIn(f"({name}.png)", self.markdown)
+
+    def test_what_was_chosen_for_all_is_told(self):
+        self.assertIn("Chosen for all: dataset=digits, epochs=4.", self.markdown)
 
     def test_text_is_escaped(self):
         self.assertIn("Do &lt;weights&gt; matter?", self.html)

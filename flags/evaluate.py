@@ -61,7 +61,7 @@ def install_help():
 
 
 def options_from_flags():
-    """The `EvaluateOptions` that the flags make."""
+    """Return the `EvaluateOptions` that the flags make."""
     run_dir = FLAGS.run_dir or _run_of(FLAGS.checkpoint)
     if FLAGS.saved_model is not None and FLAGS.run_dir is not None:
         raise UserError("--run_dir and --saved_model are both given; choose one.")
@@ -84,7 +84,7 @@ def options_from_flags():
 
 
 def _run_of(checkpoint):
-    """The run folder that a checkpoint's path lies in, or None."""
+    """Return the run folder that a checkpoint's path lies in, or None."""
     for folder in pathlib.Path(checkpoint).parents:
         if checkpoint not in ("last", "best") and (folder / "config.json").is_file():
             return str(folder)

@@ -61,7 +61,7 @@ def install_help():
 
 
 def options_from_flags():
-    """The `ExportOptions` that the flags make."""
+    """Return the `ExportOptions` that the flags make."""
     if FLAGS.run_dir is None:
         raise UserError("--run_dir is missing: the folder of the run to export.")
     if FLAGS.export_dir is None:

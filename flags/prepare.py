@@ -33,7 +33,7 @@ def install_help():
 
 
 def prepare_request():
-    """The `conversion.Request` that the flags make."""
+    """Return the `conversion.Request` that the flags make."""
     _check_together()
     return conversion.Request(
         dataset=FLAGS.dataset,

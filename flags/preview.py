@@ -68,7 +68,7 @@ def install_help():
 
 
 def preview_request():
-    """The `PreviewRequest` that the flags make."""
+    """Return the `PreviewRequest` that the flags make."""
     path = pathlib.Path(FLAGS.output)
     if not path.parent.is_dir():
         raise UserError(

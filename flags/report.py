@@ -62,7 +62,7 @@ def install_help():
 
 
 def options_from_flags():
-    """The `ReportOptions` that the flags make."""
+    """Return the `ReportOptions` that the flags make."""
     if not FLAGS.run_dir:
         raise UserError(
             "--run_dir is missing: the folder of the run to report, or several with "
@@ -80,7 +80,10 @@ def options_from_flags():
 
 
 def _split(text):
-    """The folders in a list with commas; a folder's own name may hold a comma."""
+    """Return the folders in a list with commas.
+
+    A folder's own name may hold a comma.
+    """
     if pathlib.Path(text).is_dir():
         return (text,)
     return tuple(part for part in text.split(",") if part)

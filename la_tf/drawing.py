@@ -53,32 +53,32 @@ _STYLE = {
 
 
 def style():
-    """A context in which figures are made and saved in the project's style."""
+    """Return a context in which figures are made and saved in the project's style."""
     return matplotlib.rc_context(_STYLE)
 
 
 def new_figure(width, height):
-    """An empty figure of a size in inches that arranges itself."""
+    """Return an empty figure of a size in inches that arranges itself."""
     figure = figures.Figure(figsize=(width, height), layout="constrained")
     backend_agg.FigureCanvasAgg(figure)
     return figure
 
 
 def pixels(figure):
-    """The figure as uint8 [height, width, 3]."""
+    """Return the figure as uint8 [height, width, 3]."""
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()
 
 
 def png(figure):
-    """The figure as the bytes of a PNG file."""
+    """Return the figure as the bytes of a PNG file."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=160, metadata={"Software": None})
     return file.getvalue()
 
 
 def svg(figure):
-    """The figure as the text of an SVG file; the same figure, the same text."""
+    """Return the figure as the text of an SVG file, always the same text."""
     file = io.StringIO()
     with style():
         figure.savefig(file, format="svg", metadata={"Date": None})
@@ -121,7 +121,7 @@ class HeatMap:
         _fix_layout(self.figure)
 
     def show(self, prior, title):
-        """The figure, now of this prior, [policies]."""
+        """Draw this prior, [policies], and return the figure."""
         multiples = np.reshape(prior, [self._side] * 2) * self._side**2
         self._image.set_data(multiples)
         self._title.set_text(title)
@@ -151,7 +151,7 @@ class ViewStrip:
         _fix_layout(self.figure)
 
     def show(self, captions):
-        """The figure, now with these words, a nested list [rows][columns]."""
+        """Write these words, a list [rows][columns], and return the figure."""
         flat = [caption for row in captions for caption in row]
         for artist, text in zip(self._captions, flat):
             artist.set_text(text)
@@ -159,7 +159,7 @@ class ViewStrip:
 
 
 def limits_of(priors):
-    """Round multiples of uniform between which nearly all the probabilities lie."""
+    """Return round multiples of uniform that nearly all probabilities lie between."""
     multiples = np.asarray(priors, np.float64) * np.shape(priors)[-1]
     low, high = np.quantile(multiples, [0.005, 0.995])
     low, high = min(low, 0.9), max(high, 1.1)

@@ -18,7 +18,7 @@ TRANSFORMS = {
 
 
 def operations_of(transforms):
-    """The sixteen names of a set of operations, by the set's name."""
+    """Return the sixteen names of a set of operations, by the set's name."""
     if transforms not in TRANSFORMS:
         raise ValueError(f"transforms is {transforms!r}; give one of {[*TRANSFORMS]}")
     return TRANSFORMS[transforms]
@@ -53,7 +53,7 @@ def index_of(name, transforms="latentaugment"):
 
 
 def check_num_views(num_views):
-    """The number of views, if there are as many distinct policies."""
+    """Return the number of views, if there are as many distinct policies."""
     if not 1 <= num_views <= NUM_POLICIES:
         raise ValueError(
             f"num_views is {num_views}; give 1 to {NUM_POLICIES}: "
@@ -126,7 +126,7 @@ class Policies:
         return _like(changed, views), self._mixed_labels(labels, stages)
 
     def _plan(self, policies, levels, seed, shape):
-        """The `Stage` of the first and of the second operations."""
+        """Return the `Stage` of the first and of the second operations."""
         policies = tf.cast(policies, tf.int64)
         indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
         indices = tf.reshape(tf.stack(indices), [2, -1])
@@ -144,7 +144,7 @@ class Policies:
         return stages
 
     def _parameters(self, index, level, noise, shape):
-        """Each view's parameters, int64 [N, 6], from the layer it goes to."""
+        """Return each view's parameters, int64 [N, 6], from the layer it goes to."""
         # Sixteen times too many are made, and still that is the cheapest way: they are
         # few numbers, and grouping them would take more steps than making them.
         choices = [
@@ -165,14 +165,14 @@ class Policies:
 
 
 def _flat(tensor):
-    """[B, K, ...] as [B K, ...]."""
+    """Return [B, K, ...] as [B K, ...]."""
     shape = tf.concat([[-1], tf.shape(tensor)[2:]], axis=0)
     count = tensor.shape[:2].num_elements()
     return tf.ensure_shape(tf.reshape(tensor, shape), [count, *tensor.shape[2:]])
 
 
 def _like(flat, tensor):
-    """[B K, ...] as [B, K, ...] again."""
+    """Return [B K, ...] as [B, K, ...] again."""
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
 
 

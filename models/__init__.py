@@ -24,7 +24,7 @@ def build(
     remat=False,
     zero_init_last=False,
 ):
-    """A `keras.Model` from raw pixels to logits, freshly initialised.
+    """Return a `keras.Model` from raw pixels to logits, freshly initialised.
 
     `keras.utils.set_random_seed` before the call makes the initial weights repeat.
 
@@ -54,7 +54,7 @@ def build(
 
 
 def load(path):
-    """The `keras.Model` in a `.keras` file of one of these networks.
+    """Return the `keras.Model` in a `.keras` file of one of these networks.
 
     `keras.models.load_model` does the same once the network's module, such as
     `models.wrn`, is imported: that is when Keras learns of its layers.

@@ -38,7 +38,7 @@ class Block(keras.layers.Layer):
         return self.transform(inputs, training)
 
     def transform(self, inputs, training):
-        """The block's output; may run twice in a training step."""
+        """Return the block's output; may run twice in a training step."""
         raise NotImplementedError
 
     def _recomputed(self, inputs):

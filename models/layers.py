@@ -9,7 +9,7 @@ from models import blocks
 
 
 def convolution(filters, size, stride=1, name=None):
-    """A convolution without bias, padded with zeros evenly on all sides."""
+    """Return a convolution without bias, padded with zeros evenly on all sides."""
     kind = PaddedConvolution if stride > 1 and size > 1 else keras.layers.Conv2D
     return kind(
         filters,
@@ -48,7 +48,7 @@ class PaddedConvolution(keras.layers.Conv2D):
 
 
 def batch_norm(name=None, zero_scale=False):
-    """BatchNorm with the constants of the paper's networks."""
+    """Return BatchNorm with the constants of the paper's networks."""
     return blocks.BatchNormalization(
         momentum=0.9,
         epsilon=1e-5,
@@ -58,7 +58,7 @@ def batch_norm(name=None, zero_scale=False):
 
 
 def build_chain(input_shape, *chain):
-    """The shape behind layers that follow one another; makes their weights."""
+    """Return the shape behind layers that follow one another; make their weights."""
     shape = tf.TensorShape(input_shape)
     for layer in chain:
         with tf.name_scope(layer.name):  # or all weights would be called alike

@@ -49,7 +49,7 @@ def parse(name):
 
 
 def _check_numbers(name, family, numbers):
-    """Refuses depths that do not divide into three stages, and widths of zero."""
+    """Refuse depths that do not divide into three stages, and widths of zero."""
     if family == "wrn" and (numbers[0] < 10 or numbers[0] % 6 != 4):
         near = _nearest_depth(numbers[0], step=6, offset=4)
         raise ValueError(
@@ -78,6 +78,6 @@ def _nearest(name):
 
 
 def _likeness(name, known):
-    """How alike two names are, 0..1; separators and letter case do not count."""
+    """Return how alike two names are, 0..1; separators and letter case do not count."""
     plain = [re.sub(r"[^a-z0-9]", "", text) for text in (name, known)]
     return difflib.SequenceMatcher(None, *plain).ratio()

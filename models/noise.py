@@ -65,7 +65,7 @@ _stack = _Stack()
 
 @contextlib.contextmanager
 def scope(seed, positions=None, total=None):
-    """Makes the stochastic layers called inside draw from `seed`.
+    """Make the stochastic layers called inside draw from `seed`.
 
     Args:
         seed: int32 or int64 [2], as for `tf.random.stateless_uniform`.
@@ -82,7 +82,7 @@ def scope(seed, positions=None, total=None):
 
 @contextlib.contextmanager
 def entered(existing):
-    """Makes an existing `Scope` the present one, as recomputation needs."""
+    """Make an existing `Scope` the present one, as recomputation needs."""
     _stack.scopes.append(existing)
     try:
         yield

@@ -12,7 +12,7 @@ _SMALLEST_SIDE = {"wrn": 8, "shake_shake": 8, "pyramidnet": 8, "resnet": 32}
 
 
 def entrance(family, input_shape, mean=None, std=None):
-    """The model's input and the normalised pixels behind it."""
+    """Return the model's input and the normalised pixels behind it."""
     shape = _checked_shape(family, input_shape)
     means = _per_channel("mean", 0.5 if mean is None else mean, shape[2])
     stds = _per_channel("std", 0.25 if std is None else std, shape[2])
@@ -72,7 +72,7 @@ def _checked_shape(family, input_shape):
 
 
 def _per_channel(argument, values, channels):
-    """One float for each channel, from one for each or one for all."""
+    """Return one float for each channel, from one for each or one for all."""
     values = [values] if isinstance(values, numbers.Number) else list(values)
     if len(values) not in (1, channels):
         raise ValueError(

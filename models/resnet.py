@@ -17,7 +17,7 @@ EXPANSION = 4
 
 
 def features(pixels, remat=False, zero_init_last=False):
-    """The last activations of ResNet-50."""
+    """Return the last activations of ResNet-50."""
     outputs = layers.convolution(64, 7, 2, name="stem")(pixels)
     outputs = layers.batch_norm("stem_norm")(outputs)
     outputs = keras.layers.ReLU(name="stem_relu")(outputs)

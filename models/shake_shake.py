@@ -71,7 +71,7 @@ class ShakeShakeBlock(blocks.Block):
 
 
 def _branch(filters, stride, name):
-    """Convolution and BatchNorm, twice."""
+    """Return convolution and BatchNorm, twice."""
     return [
         layers.convolution(filters, 3, stride, f"{name}_conv1"),
         layers.batch_norm(f"{name}_norm1"),

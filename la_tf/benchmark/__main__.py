@@ -1,4 +1,4 @@
-"""Measures this machine: python -m la_tf.benchmark views."""
+"""Measure this machine: python -m la_tf.benchmark views."""
 
 import importlib
 

@@ -18,7 +18,7 @@ SMALL_NETWORKS = ("wrn_40_2", "shake_shake_26_2x32d")
 
 
 def run():
-    """None; prints a table of all networks, the large ones also with recomputation."""
+    """Print a table of all networks, the large ones also with recomputation."""
     print(
         f"Images a second, median of {RUNS} runs of at least {SECONDS:.0f} s "
         "(slowest-fastest); memory above\nthat of the process before the first pass. "
@@ -30,13 +30,13 @@ def run():
 
 
 def cases():
-    """Pairs of a network's name and whether it recomputes its activations."""
+    """Return pairs of a network's name and whether it recomputes activations."""
     plain = [(name, False) for name in models.NAMES]
     return plain + [(name, True) for name in models.NAMES if name not in SMALL_NETWORKS]
 
 
 def measure(name, remat=False):
-    """Images a second of a network's passes, each of `RUNS`, and megabytes."""
+    """Return images a second of a network's passes, `RUNS` each, and megabytes."""
     import tensorflow as tf
 
     batch = _batch_size(name)
@@ -60,7 +60,7 @@ def measure(name, remat=False):
 
 
 def _gradient_sums(model, images, labels):
-    """One number for each weight: enough that no gradient is optimised away."""
+    """Return one number a weight, enough that no gradient is optimised away."""
     import tensorflow as tf
 
     with tf.GradientTape() as tape:
@@ -72,7 +72,7 @@ def _gradient_sums(model, images, labels):
 
 
 def _rates(function, batch):
-    """Images a second in each of `RUNS` runs, after a pass that does not count."""
+    """Return images a second of `RUNS` runs, after a pass that does not count."""
     function()
     rates = []
     for _ in range(RUNS):

@@ -20,7 +20,7 @@ COLOUR = (125, 123, 114)
 
 
 def measure(images, batch_size, seconds, workers=2):
-    """Views a second of all workers together.
+    """Return views a second of all workers together.
 
     Args:
         images: uint8 [N, H, W, 3] to draw batches from.
@@ -46,7 +46,7 @@ def _work(images, batch_size, seconds, seed):
 
 
 def _batch(images, generator):
-    """Views uint8 [B, K, H, W, C] of a batch, cut and mixed half of the time."""
+    """Return views uint8 [B, K, H, W, C] of a batch, half of the time with CutMix."""
     padded = np.pad(images, [(0, 0), (4, 4), (4, 4), (0, 0)])
     count, height, width, channels = images.shape
     views = np.empty((count, NUM_VIEWS, height, width, channels), np.uint8)
@@ -123,7 +123,7 @@ def _cutout(image, level, generator):
 
 
 def _mix_up():
-    """Marks MixUp, which needs a second image."""
+    """Stand for MixUp, which needs a second image."""
 
 
 OPERATIONS = (

@@ -15,7 +15,7 @@ print(json.dumps(module.measure(*json.loads(sys.argv[2]))))
 
 
 def measure(module, *arguments):
-    """What `module.measure(*arguments)` gives in a new process, through JSON."""
+    """Return what `module.measure(*arguments)` gives in a new process, through JSON."""
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, module, json.dumps(arguments)],
         check=True,
@@ -26,5 +26,5 @@ def measure(module, *arguments):
 
 
 def peak_megabytes():
-    """The most memory that this process has ever had."""
+    """Return the most memory that this process has ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -31,7 +31,7 @@ CASES = (
 
 
 def run():
-    """None; prints a table of all cases."""
+    """Print a table of all cases."""
     print(
         f"{MODEL}, {BATCH} images of {SIDE}x{SIDE}, median of {STEPS} steps "
         "(fastest-slowest); memory above that of the process before the first step\n"
@@ -50,7 +50,7 @@ def run():
 
 
 def measure(num_views, options):
-    """Milliseconds and megabytes of the training step, by name."""
+    """Return milliseconds and megabytes of the training step, by name."""
     import tensorflow as tf
     from tensorflow import keras
 

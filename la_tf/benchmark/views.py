@@ -13,7 +13,7 @@ SIZES = ((32, 128), (224, 32))
 
 
 def run(sizes=SIZES, seconds=6.0):
-    """None; prints a table for each size.
+    """Print a table for each size.
 
     Args:
         sizes: pairs of image side and batch size.
@@ -49,7 +49,7 @@ def _report(side, batch_size, seconds):
 
 
 def _images(count, side):
-    """Pieces of two real photographs, uint8 [count, side, side, 3]."""
+    """Return pieces of two real photographs, uint8 [count, side, side, 3]."""
     import numpy as np
     from sklearn import datasets
 
@@ -65,7 +65,7 @@ def _images(count, side):
 
 
 def _pipeline(images, batch_size, seconds):
-    """Seconds to the first batch, and views a second from then on."""
+    """Return seconds to the first batch, and views a second from then on."""
     import tensorflow as tf
 
     import la_tf
@@ -83,7 +83,7 @@ def _pipeline(images, batch_size, seconds):
 
 
 def _device_forms(images, seconds):
-    """Views a second of what runs in a step with --augment_on=device, by name.
+    """Return views a second of what runs in a step with --augment_on=device, by name.
 
     Here it runs on the CPU, one batch after the other on all cores.
     """
@@ -110,7 +110,7 @@ def _calls(form, images, labels):
 
 
 def _rate(iterator, seconds):
-    """Elements a second."""
+    """Return elements a second."""
     count, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
         next(iterator)
@@ -119,7 +119,7 @@ def _rate(iterator, seconds):
 
 
 def _stages(images):
-    """Microseconds a view of each stage, alone and called from Python, by name."""
+    """Return microseconds a view of each stage, alone and called from Python."""
     import tensorflow as tf
 
     from la_tf import policy
@@ -144,7 +144,7 @@ def _stages(images):
 
 
 def _best(function, times=5):
-    """Seconds of the fastest of a few calls."""
+    """Return the seconds of the fastest of a few calls."""
     function()
     seconds = []
     for _ in range(times):
@@ -155,7 +155,7 @@ def _best(function, times=5):
 
 
 def _operations(images, seconds):
-    """Operations a second on all cores, by name: each policy is one of them, twice."""
+    """Return operations a second on all cores, each policy being one of them twice."""
     import tensorflow as tf
 
     from la_tf import policy

@@ -43,7 +43,10 @@ def compare(study, folder, options):
 
 
 def _run(study, folder, found, options):
-    """The runs that failed; those that did not are in `found` and in the table."""
+    """Return the runs that failed.
+
+    Those that did not are in `found` and in the table.
+    """
 
     def keep(result):
         found[result.key] = result

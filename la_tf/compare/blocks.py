@@ -72,13 +72,13 @@ def to_json(value):
 
 
 def _constants(chosen):
-    """What the method fixes itself, whatever the study says."""
+    """Return what the method fixes itself, whatever the study says."""
     method = chosen.get("method", TrainConfig.method)
     return methods.get(method).constants if method in methods.NAMES else {}
 
 
 def _method_note(fixed, constants):
-    """A sentence on what the study fixes otherwise than the method."""
+    """Return a sentence on what the study fixes otherwise than the method."""
     words = [
         f"{name}={constants[name]}"
         for name, value in fixed.items()
@@ -88,7 +88,7 @@ def _method_note(fixed, constants):
 
 
 def _name(method, chosen, block):
-    """The method and what the block chose besides data set and network."""
+    """Return the method and what the block chose besides data set and network."""
     words = [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in chosen.items()

@@ -41,7 +41,10 @@ def _line(group, tasks, speed, jobs):
 
 
 def _speed(group, tasks, found, worker, given):
-    """Views a second of one process, and where the figure is from; None for unknown."""
+    """Return views a second of one process, and where the figure is from.
+
+    None for unknown.
+    """
     if given:
         return given, "as given"
     runs = [result for result in found.values() if result.group == group]

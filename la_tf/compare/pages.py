@@ -94,7 +94,7 @@ def _accuracy_table(values, paper):
 
 
 def _sweeps(settings, values, paper, prefix):
-    """A chart for each field that was swept over three numbers or more."""
+    """Return a chart for each field that was swept over three numbers or more."""
     fields = {}
     for setting in settings:
         if setting.place and setting.name in values:
@@ -140,7 +140,7 @@ def _comparisons(study, values, prefix):
 
 
 def _compared(title, named, values, name):
-    """A chart and a table of the pairs, each with what it is called in them."""
+    """Return a chart and a table of the pairs, each with what it is called in them."""
     rows = [
         (
             words,

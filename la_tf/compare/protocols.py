@@ -81,7 +81,7 @@ def apply(name, config, most_views):
 
 
 def _same_compute(config):
-    """A K-th of the images a step, for as many steps.
+    """Return a K-th of the images a step, for as many steps.
 
     The learning rate stays: a step averages over as many views. The warm-up stays as
     long in steps, to the nearest epoch.

@@ -160,7 +160,7 @@ def _serve(worker, left, answers, runs_dir):
 
 
 def _result(task, answer, runs_dir, cores):
-    """The Result of a run, or a sentence that tells why there is none."""
+    """Return the Result of a run, or a sentence that tells why there is none."""
     if "error" in answer:
         return answer["error"]
     if "stopped" in answer:

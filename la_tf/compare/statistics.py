@@ -85,7 +85,7 @@ def sign_flip(differences):
 
 
 def _flipped(sizes):
-    """The sums of all ways to give these numbers signs, float [2^n]."""
+    """Return the sums of all ways to give these numbers signs, float [2^n]."""
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate([sums + size, sums - size])

@@ -159,7 +159,7 @@ def make(plan, changes=None, notes=()):
 
 
 def _with_fixed(plan, fixed):
-    """The plan with all that is fixed, but for what the machine decides."""
+    """Return the plan with all that is fixed, but for what the machine decides."""
     kept = {
         name: blocks.to_json(value)
         for name, value in fixed.items()

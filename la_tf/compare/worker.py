@@ -85,7 +85,10 @@ def measure(config, image_shape):
 
 
 def _take_output():
-    """A file for the answers; what anything else prints goes to the error stream."""
+    """Return a file for the answers.
+
+    What anything else prints goes to the error stream.
+    """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers

@@ -13,7 +13,7 @@ from la_tf import draws
 
 
 def cutmix(views, labels, seed, probability=0.5):
-    """Views and labels, perhaps with a box of each view from another image's view.
+    """Return views and labels, perhaps with a box of each from another image's view.
 
     One coin is tossed for the batch. If it says yes, one share λ ~ Beta(1, 1) and one
     box of 1 - λ of the area hold for the whole batch, and the k-th view of an image
@@ -77,7 +77,7 @@ def cutout_words(views, seed, size, word):
 
 
 def cutout(views, seed, size, fill):
-    """Views with one square of each image filled, the same in all views of an image.
+    """Return views with one square of each image filled, the same in all its views.
 
     The square's centre is uniform over the pixels, and the border clips the square.
 
@@ -108,7 +108,7 @@ def cutout(views, seed, size, fill):
 
 
 def _draw_box(height, width, seed):
-    """A box (top, bottom, left, right) and the share of the area outside it."""
+    """Return a box (top, bottom, left, right) and the share of the area outside it."""
     share_seed, row_seed, column_seed = draws.split(seed, 3)
     # Beta(1, 1) is uniform, and so is 1 - λ.
     # In float64, whose square root is the same on every device.
@@ -126,7 +126,7 @@ def _draw_box(height, width, seed):
 
 
 def _draw_partners(batch, num_views, seed):
-    """A permutation of the batch for each view index, as indices of views `[B, K]`.
+    """Return a permutation of the batch for each view index, indices of views `[B, K]`.
 
     A view counts as b * K + k among all the views of the batch.
     """
@@ -137,7 +137,7 @@ def _draw_partners(batch, num_views, seed):
 
 
 def _paste_box(views, box, partners):
-    """Views whose box shows their partners' pixels.
+    """Return views whose box shows their partners' pixels.
 
     Put together from slices, whose pixels are copied and not looked at.
     """
@@ -174,7 +174,7 @@ def _check_views(views):
 
 
 def _check_square(views, size, fill):
-    """The fill as whole numbers in the views' dtype; raises if it cannot be one."""
+    """Return the fill as whole numbers in the views' dtype, or refuse it."""
     if size < 0:
         raise ValueError(f"size must be 0 or more pixels, not {size}.")
     fill = np.round(np.asarray(fill, np.float64))

@@ -75,7 +75,7 @@ def training_views(encoded_or_image, num_views, size, seed, flip=True):
 
 
 def evaluation_image(encoded_or_image, size):
-    """The centre of a photograph, uint8 `[size, size, C]`.
+    """Return the centre of a photograph, uint8 `[size, size, C]`.
 
     The short side is resized to 256/224 of `size`, smoothed as Pillow does it, and
     the middle is cut out. Only the pixels of the middle are computed.
@@ -98,7 +98,7 @@ def evaluation_image(encoded_or_image, size):
 
 
 def decode(encoded_or_image):
-    """The photograph as uint8 `[H, W, C]`; C is 3 where it was encoded."""
+    """Return the photograph as uint8 `[H, W, C]`; C is 3 where it was encoded."""
     source = tf.convert_to_tensor(encoded_or_image)
     if source.dtype == tf.string:
         return decoding.decode(source)
@@ -127,7 +127,7 @@ def draw(height, width, num_views, seed, flip=True):
 
 
 def render(crop, draw, size):
-    """One view, uint8 `[size, size, C]`, of the pixels that lie in the draw's box."""
+    """Return one view, uint8 `[size, size, C]`, of the pixels in the draw's box."""
     # Without the smoothing an enlargement is the same and a third of the work.
     shrinks = tf.reduce_any(tf.shape(crop)[:2] > size)
     view = tf.cond(
@@ -157,7 +157,10 @@ def _views_of_image(image, num_views, size, seed, flip):
 
 
 def _view_of_jpeg(encoded, size, seed, flip):
-    """One view `[1, size, size, 3]`; what lies outside its crop is not decoded."""
+    """Return one view `[1, size, size, 3]`.
+
+    What lies outside its crop is not decoded.
+    """
     turn = orientation.of_jpeg(encoded)
     shape = orientation.upright_shape(tf.io.extract_jpeg_shape(encoded), turn)
     views = draw(shape[0], shape[1], 1, seed, flip)
@@ -172,7 +175,7 @@ def _view_of_jpeg(encoded, size, seed, flip):
 
 
 def _draw_boxes(height, width, num_views, seed):
-    """Boxes int32 `[K, 4]`: the first of ten attempts that fits into the photograph.
+    """Return boxes int32 `[K, 4]`, the first of ten attempts that fits the photograph.
 
     Where none fits: the largest box of an allowed aspect, in the middle.
     """
@@ -201,7 +204,7 @@ def _draw_boxes(height, width, num_views, seed):
 
 
 def _jitter(image, order, factors):
-    """Brightness, contrast and saturation changed in the given order.
+    """Change brightness, contrast and saturation in the given order.
 
     Each blends the image with, in turn, black, its mean grey and its own grey, as
     Pillow's ImageEnhance does, and clips; nothing is rounded in between.

@@ -37,7 +37,10 @@ def told(source):
 
 
 def _first_unreadable(paths):
-    """The path of the first file that cannot be read, and why; None if all can be."""
+    """Return the path of the first file that cannot be read, and why.
+
+    None if all can be.
+    """
     for path in paths:
         try:
             if pathlib.Path(path).suffix.lower() in image_files.SUFFIXES:

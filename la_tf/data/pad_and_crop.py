@@ -9,7 +9,7 @@ from la_tf.ops import geometry, operation
 
 
 def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
-    """`num_views` views `[B, K, H, W, C]` of each image, in the images' own dtype.
+    """Return `num_views` views of each image, `[B, K, H, W, C]`, in the images' dtype.
 
     Each view is the image, mirrored with probability 1/2, padded with black and
     cropped back to its own size at a place of its own.
@@ -70,7 +70,7 @@ def _check(images, num_views, padding):
 
 
 def _draw(batch, num_views, seed, padding, flip):
-    """The crops' top rows, left columns and mirror bits, each int32 `[B, K]`."""
+    """Return the crops' top rows, left columns and mirror bits, each int32 `[B, K]`."""
     limits = [2 * padding + 1, 2 * padding + 1, 2 if flip else 1]
     seeds = draws.split(seed, len(limits))
     return [
@@ -80,7 +80,7 @@ def _draw(batch, num_views, seed, padding, flip):
 
 
 def _crop(sources, chosen, tops, lefts, padding):
-    """Crops `[B, K, H, W, C]` of `sources[chosen]`, which is `[S, B, H, W, C]`.
+    """Return crops `[B, K, H, W, C]` of `sources[chosen]`, out of `[S, B, H, W, C]`.
 
     The work is done in rows, not in pixels: a crop's rows are copied whole out of the
     padded images, and all crops that begin in the same column are cut together. It is

@@ -77,7 +77,7 @@ class ViewMaker:
         self.compiled = tf.function(self.on_device, jit_compile=True, autograph=False)
 
     def from_images(self, images, labels, seeds):
-        """A training batch from whole images: crop and flip, policies, final step.
+        """Return a training batch of whole images: crop and flip, policies, final step.
 
         Args:
             images: uint8 [B, H, W, C].
@@ -104,7 +104,7 @@ class ViewMaker:
         return inception.training_views(encoded, self.num_views, size, seed, self.flip)
 
     def from_base_views(self, base_views, labels, seeds):
-        """A training batch from views [B, K, H, W, C] that were already cropped."""
+        """Return a training batch of views [B, K, H, W, C] that are already cropped."""
         base_views = checks.to_bytes(base_views, rank=5)
         if base_views.shape[1] not in (None, self.num_views):
             raise ValueError(
@@ -166,7 +166,7 @@ class ViewMaker:
         return batch + (views, labels) if self.keep_early else batch
 
     def _one_hot(self, labels):
-        """float32 [B, K, classes]."""
+        """Return the labels as float32 [B, K, classes]."""
         if labels.shape.rank != 1 or not labels.dtype.is_integer:
             raise ValueError(
                 f"labels are {labels.dtype.name} {labels.shape}; give whole numbers "

@@ -1,4 +1,4 @@
-"""Evaluates a trained classifier: python -m la_tf.evaluate --run_dir=R."""
+"""Evaluate a trained classifier: python -m la_tf.evaluate --run_dir=R."""
 
 import json
 import pathlib
@@ -32,7 +32,7 @@ def main():
 
 
 def evaluate(options, folder):
-    """What evaluation.json holds.
+    """Evaluate a classifier and return what evaluation.json holds.
 
     Args:
         options: the EvaluateOptions.
@@ -55,7 +55,7 @@ def evaluate(options, folder):
 
 
 def table(result):
-    """The lines of a short table of results."""
+    """Return the lines of a short table of results."""
     part = "held-out" if result["held_out"] else "test"
     lines = [
         "",
@@ -76,7 +76,7 @@ def table(result):
 
 
 def write(result, folder):
-    """The paths of evaluation.json and confusion.png, after writing them."""
+    """Write evaluation.json and confusion.png and return their paths."""
     import numpy as np
 
     from la_tf import drawing

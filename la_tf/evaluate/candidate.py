@@ -46,7 +46,7 @@ class Candidate:
 
 
 def from_run(folder, checkpoint="last"):
-    """The `Candidate` of a run's checkpoint: "last", "best" or a path."""
+    """Return the `Candidate` of a run's checkpoint: "last", "best" or a path."""
     network = restore.load(folder, checkpoint)
     images = tf.TensorSpec([None, *network.image_shape], tf.uint8)
 
@@ -61,7 +61,7 @@ def from_run(folder, checkpoint="last"):
 
 
 def from_export(path):
-    """The `Candidate` of what la_tf.export wrote.
+    """Return the `Candidate` of what la_tf.export wrote.
 
     Args:
         path: a version, a folder of versions whose newest is taken, or one of the

@@ -16,7 +16,7 @@ _LONGEST_NAME = 24
 
 
 def draw(confusion, class_names, title):
-    """A figure of a confusion matrix: rows are the classes, columns the answers.
+    """Return a figure of a confusion matrix: rows are classes, columns answers.
 
     Blue on the diagonal is the share of a class that was recognised, orange off it the
     share that was taken for another class. Small shares are shown stronger than they
@@ -47,7 +47,7 @@ def _type_of_words(side):
 
 
 def _colours(confusion):
-    """RGB of every cell, [classes, classes, 3]."""
+    """Return the RGB of every cell, [classes, classes, 3]."""
     images = np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     strength = np.sqrt(confusion / images)[..., np.newaxis]
     hues = np.broadcast_to(colors.to_rgb(drawing.SERIES[1]), (*confusion.shape, 3))
@@ -57,7 +57,7 @@ def _colours(confusion):
 
 
 def _write_names(axes, class_names, cell):
-    """Names at all classes, or numbers at some where names would be too small."""
+    """Write the classes' names, unless they would be too small to read."""
     size = min(9, 0.8 * cell)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(True)

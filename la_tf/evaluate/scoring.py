@@ -47,7 +47,7 @@ def evaluation(candidate, overrides, level=9, robustness_images=1000, verbosity=
 
 
 def load_test_images(candidate, overrides):
-    """The Source to evaluate on: the run's own, or another that the flags name.
+    """Return the Source to evaluate on: the run's own, or one that the flags name.
 
     Args:
         candidate: the `Candidate`.
@@ -76,7 +76,7 @@ def load_test_images(candidate, overrides):
 
 
 def answers(candidate, split, verbosity=0):
-    """`(logits float32 [N, classes], labels int32 [N])` of a split."""
+    """Return `(logits float32 [N, classes], labels int32 [N])` of a split."""
     logits, labels = [], []
     with console.Counter("evaluating", split.size, "images", verbosity) as counter:
         for images, batch_labels in _batches(candidate, split):
@@ -93,7 +93,7 @@ def answers(candidate, split, verbosity=0):
 
 
 def robustness(candidate, split, level, most_images, verbosity=0):
-    """Accuracy under each operation, and unchanged, on evenly chosen images.
+    """Return the accuracy under each operation, and unchanged, on evenly spread ones.
 
     An image that MixUp has mixed counts as the class with the larger share in it.
 
@@ -128,7 +128,7 @@ def robustness(candidate, split, level, most_images, verbosity=0):
 
 
 def results(logits, labels, class_names):
-    """All that evaluation.json says about the answers, fit for JSON."""
+    """Return all that evaluation.json says about the answers, fit for JSON."""
     confusion = measures.confusion_matrix(
         logits.argmax(axis=1), labels, len(class_names)
     )
@@ -156,7 +156,7 @@ def _batches(candidate, split):
 
 
 def _change(candidate, name, level):
-    """A function (images, labels, seed) to the changed images and their labels."""
+    """Return a function of (images, labels, seed) that gives changed ones."""
     operation = ops.make(name)
     classes = len(candidate.class_names)
 
@@ -176,7 +176,7 @@ def _change(candidate, name, level):
 
 
 def _right(candidate, images, labels, counter):
-    """How many images of a batch are recognised."""
+    """Return how many images of a batch are recognised."""
     predicted = np.asarray(candidate.logits(images)).argmax(axis=1)
     counter.advance(len(labels))
     return int((predicted == labels.numpy()).sum())
@@ -187,5 +187,5 @@ def _by(shape):
 
 
 def _numbers(values):
-    """A list of floats; JSON has no NaN."""
+    """Return a list of floats with None for NaN, which JSON lacks."""
     return [None if np.isnan(value) else float(value) for value in values]

@@ -1,4 +1,4 @@
-"""Exports a trained classifier: python -m la_tf.export --run_dir=R --export_dir=E."""
+"""Export a trained classifier: python -m la_tf.export --run_dir=R --export_dir=E."""
 
 import importlib.util
 
@@ -13,7 +13,7 @@ _STAGES = 4
 def main():
     options = export_flags.options_from_flags()
     folder = run_folder.RunFolder(options.run_dir)
-    # A folder that is no run is told before TensorFlow takes its seconds to load.
+    # Refuse a folder that is not a run before TensorFlow takes seconds to load.
     folder.config()
     if options.onnx and importlib.util.find_spec("tf2onnx") is None:
         raise UserError(
@@ -43,7 +43,7 @@ def main():
 
 
 def closing(path):
-    """The lines after the export."""
+    """Return the lines that tell what to do with an export."""
     return [
         f"exported   {path}",
         f"look       saved_model_cli show --dir {path} --all",

@@ -13,7 +13,7 @@ _HEADER = 32
 
 
 def pixels(encoded):
-    """The number of pixels that a JPEG, PNG, GIF or BMP claims, an int64 scalar.
+    """Return the number of pixels that a JPEG, PNG, GIF or BMP claims, an int64 scalar.
 
     Of what is none of them -1. Of a GIF that of its first frame.
     """
@@ -25,7 +25,7 @@ def pixels(encoded):
 
 
 def first_frame(encoded):
-    """A GIF cut after its first frame; all else as it is.
+    """Return a GIF cut after its first frame; all else as it is.
 
     The decoder unpacks every frame, though only the first is wanted: a small file may
     hold thousands.
@@ -114,7 +114,7 @@ def _at(content, place):
 
 
 def _table(flags):
-    """The bytes of the colour table that a GIF's flags announce."""
+    """Return the bytes of the colour table that a GIF's flags announce."""
     has_table = tf.bitwise.bitwise_and(flags, 0x80) > 0
     colours = tf.bitwise.left_shift(
         2, tf.cast(tf.bitwise.bitwise_and(flags, 7), tf.int32)

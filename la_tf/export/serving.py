@@ -29,8 +29,8 @@ class Server(tf.Module):
         self, classifier, class_names, class_names_file, prepare, most_megapixels=50.0
     ):
         super().__init__(name="server")
-        # Behind a partial: of a Keras model among the attributes, every layer would be
-        # saved with functions of its own, for training too.
+        # Wrapped in a partial, as a Keras model that is an attribute would be saved
+        # with functions for each of its layers, those for training included.
         self._classify = functools.partial(classifier, training=False)
         self._prepare = prepare
         self._most_megapixels = most_megapixels
@@ -41,12 +41,12 @@ class Server(tf.Module):
 
     @tf.function
     def logits(self, images):
-        """The classifier's float32 logits."""
+        """Return the classifier's float32 logits."""
         return self._logits(images)
 
     @tf.function
     def __call__(self, images):
-        """The answers for images."""
+        """Return the answers for images."""
         logits = self._logits(images)
         label = tf.argmax(logits, axis=-1, output_type=tf.int32)
         return {
@@ -57,7 +57,7 @@ class Server(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "image_bytes")])
     def from_bytes(self, image_bytes):
-        """The answers for encoded images, JPEG, PNG, BMP or GIF.
+        """Return the answers for encoded images, JPEG, PNG, BMP or GIF.
 
         Besides them `error`: empty, or why an image was not looked at. Its label is
         then -1, its name empty and its probabilities 0; the others are answered.
@@ -82,7 +82,7 @@ class Server(tf.Module):
         }
 
     def _from_bytes(self, encoded):
-        """One image's pixels, and why it has none: an empty text if it has."""
+        """Return one image's pixels, and why it has none: an empty text if it has."""
         claimed = claims.pixels(encoded)
         limit = int(1e6 * self._most_megapixels)
         error = tf.strings.join(
@@ -109,7 +109,7 @@ class Server(tf.Module):
         return self._classify(images)[:count]
 
     def signatures(self):
-        """What is served, by name."""
+        """Return the functions that are served, by name."""
         images = self._images
         floats = tf.TensorSpec(images.shape, tf.float32, images.name)
         for spec in (images, floats):
@@ -121,7 +121,7 @@ class Server(tf.Module):
         }
 
     def warmup_requests(self):
-        """A request for each signature: pairs of its name and its inputs."""
+        """Return a request for each signature: pairs of its name and its inputs."""
         images = tf.fill([1, *self._images.shape[1:]], tf.constant(128, tf.uint8))
         encoded = tf.io.encode_png(images[0])[tf.newaxis]
         return (

@@ -23,7 +23,7 @@ _LENGTH_DELIMITED = 2
 
 
 def write(path, model_name, requests):
-    """None; writes the file of warm-up requests.
+    """Write the file of warm-up requests.
 
     Args:
         path: the file.
@@ -36,7 +36,7 @@ def write(path, model_name, requests):
 
 
 def prediction_log(model_name, signature, inputs):
-    """The bytes of a `PredictionLog` that holds one request."""
+    """Return the bytes of a `PredictionLog` that holds one request."""
     model = _field(_MODEL_NAME, model_name.encode())
     model += _field(_MODEL_SIGNATURE, signature.encode())
     request = _field(_REQUEST_MODEL, model)
@@ -49,13 +49,13 @@ def prediction_log(model_name, signature, inputs):
 
 
 def _field(number, payload):
-    """A string or a message as a field of a protocol buffer."""
+    """Return a string or a message as a field of a protocol buffer."""
     tag = number << 3 | _LENGTH_DELIMITED
     return _variable_length(tag) + _variable_length(len(payload)) + payload
 
 
 def _variable_length(number):
-    """A whole number in groups of seven bits, the lowest first."""
+    """Return a whole number in groups of seven bits, the lowest first."""
     groups = bytearray()
     while number > 127:
         groups.append(number & 127 | 128)

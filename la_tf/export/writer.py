@@ -49,7 +49,7 @@ def export_run(
     onnx=False,
     data_dir=None,
 ):
-    """The path of the new version's folder.
+    """Return the path of the new version's folder.
 
     Args:
         folder: the RunFolder.
@@ -97,7 +97,7 @@ def tflite_name(kind):
 
 
 def versions(export_dir):
-    """The numbers of the versions that a folder holds, in rising order."""
+    """Return the numbers of the versions that a folder holds, in rising order."""
     if not export_dir.is_dir():
         return []
     # Serving takes a folder called 007 for version 7.
@@ -109,7 +109,7 @@ def _is_version(path):
 
 
 def _target(export_dir, version):
-    """The folder of the version to write, which is not there yet."""
+    """Return the folder of the version to write, which is not there yet."""
     taken = versions(export_dir)
     free = max(taken, default=0) + 1
     if version in taken:
@@ -122,7 +122,7 @@ def _target(export_dir, version):
 
 @contextlib.contextmanager
 def _new_folder(target):
-    """A folder to fill, which becomes `target` at the end if nothing went wrong.
+    """Yield a folder to fill, which becomes `target` if nothing goes wrong.
 
     It stands beside it, under a name that Serving does not look at, so that renaming
     it is one step and a server meets all of it or nothing.
@@ -139,7 +139,7 @@ def _new_folder(target):
 
 
 def _why(target, error):
-    """The sentence for a version that could not be written."""
+    """Return the sentence for a version that could not be written."""
     if target.exists():
         return f"{target} was written by somebody else meanwhile; export again."
     reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
@@ -150,7 +150,7 @@ def _why(target, error):
 
 
 def _save(network, path, most_megapixels):
-    """The `Server` of a network, after it was written to `path`."""
+    """Return the `Server` of a network, after it was written to `path`."""
     with tempfile.TemporaryDirectory() as scratch:
         names_file = pathlib.Path(scratch) / "class_names.txt"
         lines = [" ".join(name.splitlines()) for name in network.class_names]

@@ -15,7 +15,7 @@ NAMES = tuple(_METHODS)
 
 
 def get(name):
-    """The `Method` of a name."""
+    """Return the `Method` of a name."""
     if name not in _METHODS:
         raise ValueError(f"method is {name!r}; choose one of {', '.join(NAMES)}.")
     return _METHODS[name]

@@ -4,8 +4,8 @@ import math
 
 from la_tf.methods.method import Method
 
-# Policies: as LatentAugment's. Weights: 1/K, the limit of a large sigma. The prior: has
-# no part in it.
+# Policies are drawn as in LatentAugment. The weights are 1/K, the limit of a large
+# sigma, and the prior plays no part.
 METHOD = Method(
     "equal",
     "all views weigh the same (AdvAA's loss without its network)",

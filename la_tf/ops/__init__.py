@@ -35,7 +35,7 @@ __all__ = ["NUM_LEVELS", "OPERATIONS", "Operation", "make"]
 
 
 def make(name, **options):
-    """The layer of that name: one of `OPERATIONS`, or "SamplePairing".
+    """Return the layer of that name: one of `OPERATIONS`, or "SamplePairing".
 
     Args:
         name: the operation's name, as "ShearX".

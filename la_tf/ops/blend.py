@@ -19,13 +19,13 @@ FACTORS = FACTORS.astype(np.float64)
 
 
 def factor_parameters(level):
-    """The parameters of an operation whose only one is the level's factor."""
+    """Return the parameters of an operation whose only one is the level's factor."""
     # A column holds whole numbers: the bits of a float64 are one.
     return operation.pack(tf.gather(FACTORS.view(np.int64), level))
 
 
 def factor_of(parameters):
-    """The factor of each image, float64 [B, 1, 1, 1]."""
+    """Return the factor of each image, float64 [B, 1, 1, 1]."""
     return tf.bitcast(operation.each_image(parameters, 0), tf.float64)
 
 
@@ -52,7 +52,7 @@ class Blend(operation.Operation):
         return factor_parameters(level)
 
     def factor(self, parameters):
-        """The image's own part of the blend, float64 [B, 1, 1, 1]."""
+        """Return the image's own part of the blend, float64 [B, 1, 1, 1]."""
         return factor_of(parameters)
 
     def start(self, channels):
@@ -89,7 +89,7 @@ class Sharpness(Blend):
 
 
 def _smooth(values):
-    """The mean of 3 by 3 pixels, the middle counted five times, rounded."""
+    """Return the mean of 3 by 3 pixels, the middle counted five times, rounded."""
     around = tf.pad(values, [[0, 0], [1, 1], [1, 1], [0, 0]])
     rows = around[:, :-2] + around[:, 1:-1] + around[:, 2:]
     total = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:] + 4 * values
@@ -98,7 +98,7 @@ def _smooth(values):
 
 
 def _has_eight_neighbours(images):
-    """Whether a pixel is off the border, bool [H, W, 1]."""
+    """Tell whether a pixel is off the border, bool [H, W, 1]."""
     height, width = tf.shape(images)[1], tf.shape(images)[2]
     row, column = tf.range(height)[:, tf.newaxis], tf.range(width)
     inside = (row > 0) & (row < height - 1) & (column > 0) & (column < width - 1)
@@ -106,7 +106,7 @@ def _has_eight_neighbours(images):
 
 
 def _smooth_inside(channel):
-    """The mean of 3 by 3 pixels as `_smooth` has it; the border as it is."""
+    """Return the mean of 3 by 3 pixels as `_smooth` has it; the border as it is."""
     _, height, width = channel.shape
     if min(height, width) < 3:
         return channel

@@ -9,7 +9,7 @@ NUM_LEVELS = 10
 
 
 def to_bytes(images, rank=4):
-    """The images as uint8, after checking rank, channels, type and range.
+    """Return the images as uint8, after checking rank, channels, type and range.
 
     Fractions are rounded to whole numbers: every operation is defined on 0..255.
     """
@@ -31,7 +31,7 @@ def to_bytes(images, rank=4):
 
 
 def to_levels(level, batch_size):
-    """The levels as int64 [batch_size]; one number serves the whole batch."""
+    """Return the levels as int64 [batch_size]; one number serves the whole batch."""
     if not tf.is_tensor(level) and not np.issubdtype(
         np.asarray(level).dtype, np.integer
     ):
@@ -62,7 +62,7 @@ def _check_shape(shape, rank):
 
 
 def _require(condition, message):
-    """Raises at once where the value is known, and when it is known in a graph."""
+    """Raise at once where the value is known, and when it is known in a graph."""
     if tf.executing_eagerly():
         if not bool(condition):
             raise ValueError(message)

@@ -24,7 +24,7 @@ class Program:
         self._run = tf.function(self._each_view, jit_compile=True, autograph=False)
 
     def run(self, base, stages):
-        """The views, uint8 [N, H, W, C], each after its operations.
+        """Return the views, uint8 [N, H, W, C], each after its operations.
 
         Args:
             base: uint8 [N, H, W, C], the views, and the partners to mix with.
@@ -68,7 +68,7 @@ def _branch(layer, image, parameters, base, partner):
 
 
 def _row(images, place):
-    """One image of a batch, as a batch of one."""
+    """Return one image of a batch, as a batch of one."""
     # Not a slice: XLA takes where a slice begins for part of the program, and would
     # compile it anew for every other value.
     return tf.gather(images, place[tf.newaxis])

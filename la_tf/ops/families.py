@@ -47,7 +47,7 @@ class Families:
         self._layers = layers
 
     def run(self, base, stages, channels):
-        """The views, float32 words [N, H, W], each after its operations.
+        """Return the views, float32 words [N, H, W], each after its operations.
 
         Args:
             base: float32 words [N, H, W], the views, and the partners to mix with.
@@ -102,7 +102,7 @@ class Families:
         return geometry.sample(views, coefficients, fill)
 
     def _tables(self, views, stage, channels):
-        """Each view's tables, float32 [N, C, 256]."""
+        """Return each view's tables, float32 [N, C, 256]."""
         count = tf.shape(views)[0]
         tables = tf.tile(tf.range(256.0)[tf.newaxis, tf.newaxis], [count, 1, 1])
         layers = self._of_kind(tone.Tone)
@@ -123,7 +123,7 @@ class Families:
         return tables
 
     def _sharpened(self, views, stage, channels):
-        """The views after Sharpness, which looks at a pixel's neighbours."""
+        """Return the views after Sharpness, which looks at a pixel's neighbours."""
         for index, layer in self._of_kind(blend.Sharpness):
 
             def sharpened(places, layer=layer, views=views):
@@ -171,7 +171,7 @@ def _blend(starts, ends, factor):
 
 
 def _for_some(takes, values, change, at_once=None):
-    """The values [N, ...], those that `takes` [N] says yes to changed.
+    """Return the values [N, ...], those that `takes` [N] says yes to changed.
 
     For changes that are dear, or look at a whole image: only these views go through
     them, in parts of one size until all have had their turn.

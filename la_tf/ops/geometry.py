@@ -76,7 +76,9 @@ def sample(words, coefficients, fill, sources=None):
 
 
 def _whole(fixed):
-    """The floor of signed 16.16 numbers in uint32; the negative ones come out huge.
+    """Return the floor of signed 16.16 numbers in uint32.
+
+    The negative ones come out huge.
 
     There is no int32 arithmetic on a GPU, and uint32 wraps around as that does.
     """
@@ -85,12 +87,12 @@ def _whole(fixed):
 
 
 def _fixed(number):
-    """A number in 16.16 fixed point, rounded as Pillow rounds it."""
+    """Return a number in 16.16 fixed point, rounded as Pillow rounds it."""
     return np.floor(np.asarray(number, np.float64) * ONE + 0.5).astype(np.int64)
 
 
 def _signed_entry(table, level, noise):
-    """The level's entry of a table [2, 10], its row chosen by a random bit."""
+    """Return the level's entry of a table [2, 10], its row chosen by a random bit."""
     row = tf.bitwise.bitwise_and(noise[:, 0], 1)
     return tf.gather(tf.reshape(table, [-1]), row * operation.NUM_LEVELS + level)
 

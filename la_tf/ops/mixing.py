@@ -49,7 +49,7 @@ class Cutout(operation.Operation):
         return tf.where(inside, fill, images)
 
     def square(self, parameters, height, width):
-        """Whether each pixel is painted over, bool [B, H, W]."""
+        """Tell whether each pixel is painted over, bool [B, H, W]."""
         top, bottom, left, right = (
             operation.each_image(parameters, column)[..., 0] for column in range(4)
         )
@@ -69,7 +69,7 @@ def share_of_partner(images, partners, share):
 
 
 def draw_partners(noise):
-    """For each image the index of another one; itself where it is alone.
+    """Return for each image the index of another one; itself where it is alone.
 
     From noise [B, 2] int64 [B], or from noise [B, K, 2] for K views each, [B, K].
     """
@@ -86,7 +86,7 @@ class Mixing(operation.Operation):
     needs_partner = True
 
     def factor(self, parameters):
-        """The image's own part, float64 [B, 1, 1, 1]."""
+        """Return the image's own part, float64 [B, 1, 1, 1]."""
         # Pixels mixed by 65536ths are exact in float32: the blend is no other than
         # `share_of_partner`.
         return tf.cast(operation.each_image(parameters, 0), tf.float64) / ONE

@@ -29,7 +29,10 @@ def draw_noise(shape, seed):
 
 
 def below(noise, bound):
-    """Whole numbers 0..bound-1, evenly, from random numbers in 0..2^31-2; int64."""
+    """Return whole numbers 0..bound-1, evenly, from random numbers in 0..2^31-2.
+
+    Int64.
+    """
     product = tf.cast(noise, tf.int64) * tf.cast(bound, tf.int64)
     return tf.bitwise.right_shift(product, tf.constant(31, tf.int64))
 
@@ -74,7 +77,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         raise NotImplementedError
 
     def transform(self, images, parameters, partners=None):
-        """The changed images, uint8 [B, H, W, C].
+        """Return the changed images, uint8 [B, H, W, C].
 
         Args:
             images: uint8 [B, H, W, C].
@@ -88,7 +91,9 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         return self.transform(image, parameters, partner)
 
     def apply(self, images, level, seed):
-        """The changed images, in the type they came in; the same seed, the same images.
+        """Return the changed images, in the type they came in.
+
+        The same seed, the same images.
 
         Args:
             images: uint8 or float [B, H, W, C] in 0..255, C 1 or 3.
@@ -104,7 +109,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         return tf.cast(changed, images.dtype)
 
     def _changed(self, pixels, level, noise):
-        """The changed pixels; operations that mix images give partners here."""
+        """Return the changed pixels; operations that mix images give partners here."""
         shape = tf.shape(pixels)
         return self.transform(pixels, self.parameters(level, noise, shape[1], shape[2]))
 
@@ -125,7 +130,10 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         return labels
 
     def _ensure_inputs_are_compute_dtype(self, inputs):
-        """The inputs as tensors; images keep their type, labels become floats."""
+        """Return the inputs as tensors.
+
+        Images keep their type, labels become floats.
+        """
         if not isinstance(inputs, dict):
             return tf.convert_to_tensor(inputs)
         inputs = {key: tf.convert_to_tensor(value) for key, value in inputs.items()}
@@ -149,7 +157,7 @@ def pack(*columns):
 
 
 def each_image(parameters, column):
-    """One column of the parameters, shaped [B, 1, 1, 1] to meet images."""
+    """Return one column of the parameters, shaped [B, 1, 1, 1] to meet images."""
     # Not by new axes in the slice: TensorFlow's graph optimizer replaces a slice of
     # `pack` by the column itself and loses them.
     return tf.reshape(parameters[:, column], [-1, 1, 1, 1])

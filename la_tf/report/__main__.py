@@ -6,7 +6,7 @@ from la_tf import cli, console
 
 def main():
     options = report_flags.options_from_flags()
-    # Light to import: a folder that is no run is told before TensorFlow is loaded.
+    # Light to import: refuse a folder that is not a run before TensorFlow is loaded.
     from la_tf.report import runs as report_runs
 
     runs = report_runs.read(options.run_dirs)

@@ -55,7 +55,7 @@ _CHARTS = (
 
 
 def section(runs, gallery, level, prefix=""):
-    """The section with all curves of the runs."""
+    """Return the section with all curves of the runs."""
     charts = []
     for chart in _CHARTS:
         shown = [run for run in runs if run.has_policies or not chart.policies]
@@ -74,7 +74,7 @@ def section(runs, gallery, level, prefix=""):
 
 
 def _drawn(chart, shown, runs):
-    """The chart as a figure; a run has the same colour in every chart."""
+    """Return the chart as a figure; a run has the same colour in every chart."""
     several = len(runs) > 1
     with drawing.style():
         figure = drawing.new_figure(4.4, 2.9 + (0.17 * len(shown) if several else 0))
@@ -123,7 +123,7 @@ def _keys(shown, runs):
 
 
 def _told(chart, shown):
-    """The chart in words, for those who do not see it."""
+    """Return the chart in words, for those who do not see it."""
     parts = []
     for run in shown:
         for column, label in chart.columns.items():

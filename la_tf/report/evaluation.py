@@ -13,7 +13,7 @@ _MISTAKES = 5
 
 
 def section(run, gallery, level, prefix=""):
-    """The section with the confusion matrix, or with the way to one."""
+    """Return the section with the confusion matrix, or with the way to one."""
     result = run.evaluation
     if result is None:
         command = f"python -m la_tf.evaluate --run_dir={run.folder.path}"

@@ -19,7 +19,7 @@ _WAY_OUT = "pass --noviews for a report without pictures of the data."
 
 
 def network_of(run):
-    """The run's network with the weights of its last checkpoint."""
+    """Return the run's network with the weights of its last checkpoint."""
     try:
         return restore.load(run.folder).classifier
     except UserError as error:
@@ -43,7 +43,7 @@ def draw(run, data_dir=None):
 
 
 def weigh(run, drawn, classifier):
-    """The Weights that the run's network and prior give to the Examples."""
+    """Return the Weights that the run's network and prior give to the Examples."""
     return view_samples.weigh(
         drawn,
         classifier,
@@ -55,7 +55,7 @@ def weigh(run, drawn, classifier):
 
 
 def section(run, drawn, classifier, gallery, level, prefix=""):
-    """The section with a row of views for each of a few images."""
+    """Return the section with a row of views for each of a few images."""
     shown = drawn.take(np.arange(min(_IMAGES, len(drawn.images))))
     weighed = weigh(run, shown, classifier)
     gallery.save(f"{prefix}views", _strip(run, shown, weighed))
@@ -69,7 +69,7 @@ def section(run, drawn, classifier, gallery, level, prefix=""):
 
 
 def hardest(run, drawn, classifier, gallery, level, prefix=""):
-    """The section with the images of the highest loss, each with its views."""
+    """Return the section with the images of the highest loss, each with its views."""
     losses, logits = view_samples.losses(drawn, classifier)
     order = np.argsort(-losses, kind="stable")[:_IMAGES]
     shown = drawn.take(order)
@@ -91,7 +91,7 @@ def hardest(run, drawn, classifier, gallery, level, prefix=""):
 
 
 def _rows(run, shown, weighed, words=None):
-    """A row of tiles for each image: itself, with more words, and its views."""
+    """Return a row of tiles for each image: itself, with more words, and its views."""
     names = run.record["data"]["class_names"]
     rows = []
     for number, image in enumerate(shown.images):
@@ -144,7 +144,7 @@ def _title(run, index):
 
 
 def _label(label, names):
-    """A label in words: one class, or the shares of several."""
+    """Return a label in words: one class, or the shares of several."""
     order = np.argsort(-label, kind="stable")
     shares = [(names[index], label[index]) for index in order if label[index] > 0.005]
     if len(shares) == 1:
@@ -164,7 +164,7 @@ def _numbers(run, weighed, number, place):
 
 
 def _strip(run, drawn, weighed):
-    """The same as one picture, for the file."""
+    """Return the same as one picture, for the file."""
     captions = [
         [
             "\n".join(

@@ -49,7 +49,7 @@ class Gallery:
         return path
 
     def save(self, name, figure):
-        """The figure's SVG text, which is also saved, as is a PNG."""
+        """Save a figure as PNG and SVG and return its SVG text."""
         svg = drawing.svg(figure)
         self.write(f"{name}.png", drawing.png(figure))
         self.write(f"{name}.svg", svg.encode())
@@ -57,13 +57,13 @@ class Gallery:
         return svg
 
     def chart(self, name, figure, alt, caption=None):
-        """The figure as HTML that takes up the page's colours; also saved."""
+        """Save a figure and return it as HTML in the page's own colours."""
         drawn = inline(self.save(name, figure), name, alt)
         under = [markup.tag("figcaption", caption)] if caption else []
         return markup.tag("figure", drawn, *under, class_="chart")
 
     def picture(self, name, figure, alt):
-        """The figure as HTML in its own colours, on white; also saved."""
+        """Return the figure as HTML in its own colours, on white; also saved."""
         self.save(name, figure)
         data = base64.b64encode(drawing.png(figure)).decode()
         image = markup.tag("img", src=f"data:image/png;base64,{data}", alt=alt)
@@ -71,7 +71,7 @@ class Gallery:
 
 
 def inline(svg, name, alt):
-    """An SVG file's text as an element of a page.
+    """Return an SVG file's text as an element of a page.
 
     Its colours become the page's, and its names get a prefix: all drawings of a page
     share one space of names.

@@ -17,12 +17,12 @@ class Html(str):
 
 
 def text(value):
-    """A value as HTML: escaped, unless it is `Html`."""
+    """Return a value as HTML: escaped, unless it is `Html`."""
     return value if isinstance(value, Html) else Html(html.escape(str(value)))
 
 
 def tag(name, *children, **attributes):
-    """An element; `_` in an attribute's name stands for `-`, a last one is dropped."""
+    """Return an element; `_` in an attribute's name is `-`, a last one is dropped."""
     words = [name]
     for key, value in attributes.items():
         key = key.rstrip("_").replace("_", "-")
@@ -37,18 +37,18 @@ def tag(name, *children, **attributes):
 
 
 def join(children, separator=""):
-    """Pieces of HTML or of plain text, one after the other."""
+    """Return pieces of HTML or of plain text, one after the other."""
     return Html(separator.join(text(child) for child in children))
 
 
 def section(level, title, *children, note=None):
-    """A section under a heading of that level, with a line that tells what it shows."""
+    """Return a section under a heading of that level, with a note on what it shows."""
     about = [tag("p", note, class_="note")] if note else []
     return tag("section", tag(f"h{level}", title), *about, *children)
 
 
 def table(head, rows, caption, class_=None):
-    """A table whose first column names the rows."""
+    """Return a table whose first column names the rows."""
     header = tag("tr", *(tag("th", cell, scope="col") for cell in head))
     body = [
         tag(
@@ -74,7 +74,7 @@ def table(head, rows, caption, class_=None):
 
 
 def picture(pixels, alt):
-    """An image element that carries its pixels, uint8 [H, W, C], with it."""
+    """Return an image element that carries its pixels, uint8 [H, W, C], with it."""
     image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
     image.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE), Image.LANCZOS)
     file = io.BytesIO()
@@ -90,11 +90,11 @@ def picture(pixels, alt):
 
 
 def tile(pixels, alt, *lines, class_=None):
-    """A picture with lines of text under it."""
+    """Return a picture with lines of text under it."""
     caption = tag("figcaption", join(lines, Html("<br>")))
     return tag("figure", picture(pixels, alt), caption, class_=class_)
 
 
 def tiles(*children, class_=None):
-    """Tiles side by side, in as many rows as the page's width asks for."""
+    """Return tiles side by side, in as many rows as the page's width asks for."""
     return tag("div", *children, class_=f"tiles {class_ or ''}".strip())

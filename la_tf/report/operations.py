@@ -12,7 +12,7 @@ _SHOWN_LEVELS = (0, 3, 6, 9)
 
 
 def section(run, operations, images, gallery, level, prefix=""):
-    """The section with both marginals of the prior and a table of the levels."""
+    """Return the section with the prior's marginals and a table of the levels."""
     first, second = marginals(run.priors[-1], len(operations))
     figure = _drawn(operations, first, second)
     told = ", ".join(
@@ -40,7 +40,7 @@ def section(run, operations, images, gallery, level, prefix=""):
 
 
 def marginals(prior, count):
-    """Each operation's probability as first and as second, times uniform."""
+    """Return each operation's probability as first and as second, times uniform."""
     square = np.reshape(prior, [count, count])
     return square.sum(1) * count, square.sum(0) * count
 

@@ -15,7 +15,7 @@ _POLICY = (
 
 
 def whole(title, lead, body):
-    """The text of the HTML file."""
+    """Return the text of the HTML file."""
     head = markup.tag(
         "head",
         markup.Html('<meta charset="utf-8">'),

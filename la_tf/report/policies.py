@@ -13,7 +13,7 @@ _LEVEL = 7
 
 
 def section(run, images, gallery, level, prefix=""):
-    """The section with the ten most and the ten least likely policies.
+    """Return the section with the ten most and the ten least likely policies.
 
     Args:
         run: the Run.
@@ -46,7 +46,7 @@ def section(run, images, gallery, level, prefix=""):
 
 
 def _words(run, indices):
-    """For each policy its name and its probability."""
+    """Return each policy's name and probability, in words."""
     multiples = run.priors[-1] * run.priors.shape[1]
     return [
         (
@@ -70,7 +70,7 @@ def _tiles(words, shown):
 
 
 def _strip(words, shown):
-    """The same as one picture in two rows, for the file."""
+    """Return the same as one picture in two rows, for the file."""
     half = len(shown) // 2
     captions = [
         f"{name}\n{multiple}".replace(" > ", " >\n") for name, multiple in words
@@ -80,7 +80,7 @@ def _strip(words, shown):
 
 
 def _applied(run, images, indices):
-    """The first image under each policy, uint8 [*indices.shape, H, W, C]."""
+    """Return the first image under each policy, uint8 [*indices.shape, H, W, C]."""
     config = run.config
     policies = policy.Policies(config.transforms, config.mixup_alpha)
     views = tf.repeat(images[:, np.newaxis], indices.size, axis=1)

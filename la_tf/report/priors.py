@@ -16,7 +16,7 @@ _CELL, _LEFT, _TOP = 20, 92, 88
 
 
 def section(run, operations, gallery, level, prefix=""):
-    """The section with the heat maps."""
+    """Return the section with the heat maps."""
     limits = drawing.limits_of(run.priors)
     if np.ptp(run.priors, axis=0).max() == 0:
         return _constant(run, operations, gallery, level, prefix, limits)
@@ -49,7 +49,7 @@ def _constant(run, operations, gallery, level, prefix, limits):
 
 
 def _three(epochs):
-    """Names and indices of the first, middle and last epoch, as far as they differ."""
+    """Return names and indices of the first, middle and last epoch that differ."""
     chosen = {}
     for name, index in (("start", 0), ("end", epochs - 1), ("middle", epochs // 2)):
         chosen.setdefault(index, name)
@@ -76,7 +76,7 @@ def _extremes(run, operations):
 
 
 def _slider(run, operations, limits):
-    """A heat map whose epoch is chosen by a slider; its script makes it visible."""
+    """Return a heat map with a slider over the epochs; its script makes it visible."""
     chosen = np.unique(
         np.linspace(0, len(run.priors) - 1, min(len(run.priors), _MOST_EPOCHS))
         .round()
@@ -124,7 +124,7 @@ def _slider(run, operations, limits):
 
 
 def _key(colours, limits):
-    """What the colours mean."""
+    """Return the key to the colours."""
     return markup.tag(
         "div",
         markup.tag("span", f"{limits[0]:g}"),
@@ -139,7 +139,7 @@ def _key(colours, limits):
 
 
 def _cells(operations):
-    """The drawing that the slider's script colours."""
+    """Return the drawing that the slider's script colours."""
     side = len(operations)
     places = [_CELL * index + _CELL * 0.7 for index in range(side)]
     labels = [

@@ -57,12 +57,12 @@ class Run:
         return sum(row["seconds"] for row in self.rows)
 
     def column(self, name):
-        """One number an epoch, float [epochs]; NaN where it was not recorded."""
+        """Return one number an epoch, float [epochs]; NaN where it was not recorded."""
         return np.array([row.get(name, np.nan) for row in self.rows])
 
 
 def read(paths):
-    """The Runs in these folders.
+    """Return the Runs in these folders.
 
     Raises:
         UserError: one of them holds no run, or none with a finished epoch.
@@ -102,7 +102,7 @@ def _evaluation(folder):
 
 
 def _names(paths):
-    """The folders' names, with as many parents as it takes to tell them apart."""
+    """Return the folders' names, with enough of their parents to tell them apart."""
     parts = [RunFolder(path).path.resolve().parts for path in paths]
     if len(set(parts)) < len(parts):
         raise UserError("--run_dir names the same run twice; leave one of them out.")

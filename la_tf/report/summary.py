@@ -6,7 +6,7 @@ from la_tf.report import markup
 
 
 def section(run, level):
-    """The run's result, and the command that repeats it."""
+    """Return the section with the run's result and the command that repeats it."""
     best = f"best {run.best['test_accuracy']:.2%} in epoch {run.best['epoch']:.0f}"
     figures = [
         ("test accuracy, last epoch", f"{run.last['test_accuracy']:.2%}", best),
@@ -33,7 +33,7 @@ def section(run, level):
 
 
 def command(run):
-    """The command line that repeats the run, broken between its words only."""
+    """Return the command that repeats the run, broken between its words only."""
     words = run.record.get("command", "unknown").split(" ")
     spans = markup.join((markup.tag("span", word) for word in words), " ")
     return markup.tag(
@@ -44,7 +44,7 @@ def command(run):
 
 
 def configuration(run, level):
-    """Every value that decided the run, with where it came from."""
+    """Return the section with every value of the run and where it came from."""
     origins = run.record.get("origins", {})
     rows = [
         (name, _shown(value), origins.get(name, ""))
@@ -68,13 +68,13 @@ def configuration(run, level):
 
 
 def title(run):
-    """The run in a few words."""
+    """Return the run in a few words."""
     config = run.config
     return f"{config.dataset} with {config.model}, method {config.method}"
 
 
 def duration(seconds):
-    """Seconds in the unit that a person would use."""
+    """Return seconds in the unit that a person would use."""
     if seconds < 120:
         return f"{seconds:.1f} s"
     if seconds < 7200:

@@ -17,7 +17,7 @@ _PARTS = {
 
 
 def section(run, gallery, level, prefix=""):
-    """The section with a bar an epoch and the sums."""
+    """Return the section with a bar an epoch and the sums."""
     parts = {
         name: np.nan_to_num(run.column(column))
         for column, name in _PARTS.items()

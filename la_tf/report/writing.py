@@ -22,7 +22,7 @@ NAME = "report.html"
 
 
 def write(runs, directory, stages, with_views=True, data_dir=None):
-    """The path of the written page; its pictures lie beside it.
+    """Write the page, with its pictures beside it, and return its path.
 
     Args:
         runs: from `runs.read`.
@@ -56,7 +56,7 @@ def _look(run, stages, data_dir):
 
 
 def _article(run, gallery, seen, several, prefix):
-    """All that is told of one run."""
+    """Return all that is told of one run."""
     level = 3 if several else 2
     drawn, classifier = seen
     # A few suffice, and partners to mix with are among them.

@@ -20,7 +20,7 @@ _LONGEST_WARMUP = 0.2
 
 
 def load_source(config):
-    """The data set of a run."""
+    """Return the data set of a run."""
     return sources.load(
         config.dataset,
         data_dir=config.data_dir,
@@ -35,7 +35,7 @@ def load_source(config):
 
 
 def view_maker(config, source):
-    """The ViewMaker of a run."""
+    """Return the ViewMaker of a run."""
     return ViewMaker(
         source.num_classes,
         num_views=config.num_views,
@@ -66,7 +66,7 @@ def pixels(share, image_shape):
 
 
 def build_classifier(config, image_shape, num_classes, mean, std):
-    """A freshly initialised network."""
+    """Return a freshly initialised network."""
     try:
         return models.build(
             config.model,
@@ -81,7 +81,7 @@ def build_classifier(config, image_shape, num_classes, mean, std):
 
 
 def learning_rate(config, plan):
-    """The schedule of a run's learning rate."""
+    """Return the schedule of a run's learning rate."""
     warmup = min(
         config.warmup_epochs * plan.steps_per_epoch,
         int(_LONGEST_WARMUP * plan.total_steps),
@@ -90,7 +90,10 @@ def learning_rate(config, plan):
 
 
 def make_model(config, source, augment, schedule):
-    """The compiled LatentAugment model; `augment` is None or runs in the step."""
+    """Return the compiled LatentAugment model.
+
+    `augment` is None or runs in the step.
+    """
     classifier = build_classifier(
         config, source.image_shape, source.num_classes, source.mean, source.std
     )

@@ -72,7 +72,7 @@ class Checkpointer(keras.callbacks.Callback):
         self.global_step = 0
 
     def restore(self):
-        """The step to go on from; 0 where nothing was saved yet.
+        """Return the step to go on from; 0 where nothing was saved yet.
 
         A damaged checkpoint is passed over for the one before it, and that is told.
         """
@@ -207,7 +207,7 @@ class Checkpointer(keras.callbacks.Callback):
 
 
 def restore_classifier(classifier, path):
-    """None; gives a network the weights of a checkpoint, the last or the best.
+    """Give a network the weights of a checkpoint, the last or the best.
 
     Raises:
         UserError: the checkpoint is damaged, not finite, or of another network.
@@ -229,7 +229,7 @@ def restore_classifier(classifier, path):
 
 
 def latest(folder, best=False):
-    """The path of a run's last, or best, checkpoint."""
+    """Return the path of a run's last, or best, checkpoint."""
     directory = folder.best_checkpoints if best else folder.checkpoints
     saved = store.found(directory)
     if not saved:

@@ -24,17 +24,17 @@ _TASK = re.compile(r"/job:(chief|worker)/replica:\d+/task:(\d+)")
 
 
 def workers():
-    """How many processes train together; 1 without TF_CONFIG."""
+    """Return how many processes train together; 1 without TF_CONFIG."""
     return max(1, len(addresses()))
 
 
 def is_chief():
-    """Whether this process speaks and writes for all."""
+    """Tell whether this process speaks and writes for all."""
     return rank() == 0
 
 
 def rank():
-    """The number of this process among all of them; 0 is the chief."""
+    """Return the number of this process among all of them; 0 is the chief."""
     cluster, task = _settings()
     if not cluster:
         return 0
@@ -43,7 +43,7 @@ def rank():
 
 
 def addresses():
-    """The host:port of every process, by rank."""
+    """Return the host:port of every process, by rank."""
     cluster, _ = _settings()
     return [address for job in _JOBS for address in cluster.get(job, ())]
 
@@ -97,13 +97,13 @@ def _whom():
 
 
 def _silent():
-    """The addresses at which nobody listens."""
+    """Return the addresses at which nobody listens."""
     others = [a for number, a in enumerate(addresses()) if number != rank()]
     return [address for address in others if not answers(address)]
 
 
 def answers(address):
-    """Whether anybody listens at host:port."""
+    """Tell whether anybody listens at host:port."""
     try:
         host, port = address.rsplit(":", 1)
         socket.create_connection((host.strip("[]"), int(port)), timeout=1).close()

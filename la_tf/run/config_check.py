@@ -9,7 +9,7 @@ from la_tf.errors import UserError
 
 
 def config_of(record, path):
-    """The TrainConfig in what config.json holds.
+    """Return the TrainConfig in what config.json holds.
 
     Raises:
         UserError: it is none.
@@ -30,7 +30,7 @@ def config_of(record, path):
 
 
 def data_of(record, path):
-    """What config.json tells of the classes and the images.
+    """Return what config.json tells of the classes and the images.
 
     Raises:
         UserError: it does not tell all that must be known to use a network.

@@ -10,7 +10,7 @@ from la_tf.errors import UserError
 
 
 def fingerprint(source):
-    """What config.json keeps of the data, to compare it later."""
+    """Return what config.json keeps of the data, to compare it later."""
     return {
         "train_digest": digest(source.train),
         "test_digest": digest(source.test),
@@ -18,7 +18,7 @@ def fingerprint(source):
 
 
 def digest(split):
-    """A text that changes with the images of a split.
+    """Return a text that changes with the images of a split.
 
     Arrays are read byte by byte. Of files, which may be many, the names, those of their
     class folders and the sizes count, wherever they lie.

@@ -92,11 +92,11 @@ class RunFolder:
             )
 
     def write_record(self, record):
-        """None; writes config.json."""
+        """Write config.json."""
         self._write(self.config_path, files.to_json(record))
 
     def record(self):
-        """What config.json holds."""
+        """Return what config.json holds."""
         try:
             return files.read_json(self.config_path)
         except (FileNotFoundError, NotADirectoryError):
@@ -105,15 +105,15 @@ class RunFolder:
             ) from None
 
     def config(self):
-        """The TrainConfig of the run."""
+        """Return the TrainConfig of the run."""
         return config_check.config_of(self.record(), self.config_path)
 
     def data(self):
-        """What config.json tells of the classes and the images."""
+        """Return what config.json tells of the classes and the images."""
         return config_check.data_of(self.record(), self.config_path)
 
     def rows(self):
-        """The rows of metrics.csv, each a dictionary of numbers.
+        """Return the rows of metrics.csv, each a dictionary of numbers.
 
         Raises:
             UserError: the file is not as the run wrote it.
@@ -136,11 +136,11 @@ class RunFolder:
             raise self._damaged(self.metrics_path, error) from None
 
     def policies(self):
-        """The prior at the end of each epoch, float [epochs, policies]."""
+        """Return the prior at the end of each epoch, float [epochs, policies]."""
         return self._read_policies()[0]
 
     def write_history(self, rows, priors, operations):
-        """None; writes metrics.csv and policy.npz anew.
+        """Write metrics.csv and policy.npz anew.
 
         policy.npz has `prior` [epochs, policies], the `operations`' names, and since a
         table has no place for them, the checksums of the rows of metrics.csv.
@@ -162,18 +162,18 @@ class RunFolder:
         self._write(self.metrics_path, table.encode())
 
     def summary(self):
-        """What summary.json holds; None where the run is not finished."""
+        """Return what summary.json holds; None where the run is not finished."""
         try:
             return files.read_json(self.summary_path)
         except FileNotFoundError:
             return None
 
     def write_summary(self, summary):
-        """None; writes summary.json."""
+        """Write summary.json."""
         self._write(self.summary_path, files.to_json(summary))
 
     def _read_policies(self):
-        """The priors, and the checksums of the rows of metrics.csv."""
+        """Return the priors, and the checksums of the rows of metrics.csv."""
         try:
             priors, _, checksums = read_policies(self.policy_path)
         except FileNotFoundError:
@@ -230,7 +230,7 @@ def read_policies(path):
 
 
 def fresh(config):
-    """The folder of a run that is about to start.
+    """Return the folder of a run that is about to start.
 
     A folder that already holds a run is never touched. Without --run_dir one is made
     at once: of several runs that start together, each gets its own.
@@ -286,7 +286,7 @@ def _new(config):
 
 
 def _make(path):
-    """Whether the folder was not there; the look and the making are one step."""
+    """Tell whether the folder was not there; the look and the making are one step."""
     if not cluster.is_chief():
         # The chief's folder counts; of the others' nothing is written.
         return True
@@ -302,7 +302,10 @@ def _make(path):
 
 
 def _parsed(lines):
-    """The rows of a table, each a dictionary of numbers; epochs count 1, 2, ..."""
+    """Return the rows of a table, each a dictionary of numbers.
+
+    Epochs count 1, 2, ...
+    """
     header, *rows = csv.reader(lines) if lines else [[]]
     for number, row in enumerate(rows, 1):
         if len(row) != len(header) or row[:1] != [str(number)]:
@@ -311,7 +314,7 @@ def _parsed(lines):
 
 
 def _row_checksums(lines):
-    """A checksum for each row of a table; all depend on the header too."""
+    """Return a checksum for each row of a table; all depend on the header too."""
     return [zlib.crc32(f"{lines[0]}\n{line}".encode()) for line in lines[1:]]
 
 

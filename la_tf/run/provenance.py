@@ -110,7 +110,7 @@ def check_keras(folder):
 
 
 def command(config):
-    """The command line that repeats the run; its seed is written out."""
+    """Return the command line that repeats the run; its seed is written out."""
     chosen = {
         name: value
         for name, value in config.values().items()

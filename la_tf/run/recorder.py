@@ -101,7 +101,7 @@ class Recorder(keras.callbacks.Callback):
         return self._earlier_seconds + time.perf_counter() - self._started
 
     def resume(self, epoch_seconds):
-        """None; goes on from the restored history and writes its files anew."""
+        """Go on from the restored history and write its files anew."""
         self._earlier_seconds = epoch_seconds
         self._write()
 

@@ -41,7 +41,7 @@ class RestoredNetwork:
 
 
 def load(folder, checkpoint="last", full_precision=False):
-    """The `RestoredNetwork` of a run.
+    """Return the `RestoredNetwork` of a run.
 
     Args:
         folder: the RunFolder.
@@ -66,7 +66,7 @@ def _build(config, data):
 
 
 def _find(folder, checkpoint):
-    """The path of a checkpoint, as TensorFlow wants it: without a suffix."""
+    """Return the path of a checkpoint, as TensorFlow wants it: without a suffix."""
     if checkpoint in ("last", "best"):
         return checkpoints.latest(folder, best=checkpoint == "best")
     path = pathlib.Path(checkpoint)

@@ -9,7 +9,7 @@ from la_tf.run import cluster
 
 
 def make(name, logical_cpus=None):
-    """The tf.distribute strategy of a name.
+    """Return the tf.distribute strategy of a name.
 
     "auto" is multiworker where TF_CONFIG names several workers, mirrored where several
     devices are to be had, and otherwise none.
@@ -30,12 +30,12 @@ def make(name, logical_cpus=None):
 
 
 def worker_index(strategy):
-    """The number of this process among the workers; 0 is the chief."""
+    """Return the number of this process among the workers; 0 is the chief."""
     return cluster.rank() if strategy.cluster_resolver is not None else 0
 
 
 def worker_count(strategy):
-    """How many processes train together."""
+    """Return how many processes train together."""
     return cluster.workers() if strategy.cluster_resolver is not None else 1
 
 
@@ -79,7 +79,10 @@ def _split_cpu(count):
 
 
 def any_worker(strategy, flag):
-    """Whether the flag is set in any of the workers; all must ask at the same step."""
+    """Tell whether the flag is set in any of the workers.
+
+    All must ask at the same step.
+    """
     if worker_count(strategy) == 1:
         return flag
     return bool(_sum_over_replicas(strategy, tf.constant(int(flag))) > 0)

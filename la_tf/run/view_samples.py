@@ -52,7 +52,10 @@ class Weights:
 
 
 def draw(source, maker, seed, count):
-    """`count` Examples of the training images; the same seed, the same examples."""
+    """Return `count` Examples of the training images.
+
+    The same seed, the same examples.
+    """
     count = min(count, source.train.size)
     plan = batches.Plan(seed, count, 1, source.train.size // count)
     dataset = batches.training(source.train, maker, plan, on_device=True)
@@ -79,7 +82,7 @@ def losses(examples, classifier):
 
 
 def weigh(examples, classifier, prior, sigma, ubs_select=None):
-    """The Weights that a network and a prior give to the views.
+    """Return the Weights that a network and a prior give to the views.
 
     The network runs as in evaluation: with so few images a batch's own statistics say
     little, and nothing of the network may change.

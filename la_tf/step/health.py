@@ -47,7 +47,9 @@ class Health(tf.Module):
         self._policies = _variable(tf.zeros([num_policies]), "failed_policies")
 
     def check(self, finite, step, broken, drawn):
-        """Whether the step may leave a trace; called in each replica, alike in all.
+        """Tell whether the step may leave a trace.
+
+        Called in each replica, alike in all.
 
         After a failure that stops the training no later step may, until the host has
         heard of it: so the host need not wait for each step.
@@ -71,7 +73,7 @@ class Health(tf.Module):
         return self._failed_step < 0
 
     def failed_step(self):
-        """The number of the step that failed, or -1."""
+        """Return the number of the step that failed, or -1."""
         return int(self._failed_step.read_value())
 
     def failed_policies(self):
@@ -84,7 +86,7 @@ class Health(tf.Module):
         ]
 
     def reset(self):
-        """Forgets a failure, so that training may go on."""
+        """Forget a failure, so that training may go on."""
         self._failed_step.assign(-1)
 
 
@@ -134,7 +136,10 @@ class StopOnNonFinite(keras.callbacks.Callback):
 
 
 def _learning_rate(optimizer, step):
-    """The learning rate of a step; a schedule's own, not the last one applied."""
+    """Return the learning rate of a step.
+
+    A schedule's own, not the last one applied.
+    """
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
     rate = getattr(optimizer, "_learning_rate", None)
     if rate is None:

@@ -50,7 +50,7 @@ class Forward:
         self._total = total
 
     def __call__(self, views):
-        """The `Outcome` of some `Views`."""
+        """Return the `Outcome` of some `Views`."""
         images = _flat(views.images)
         positions = _flat(views.positions)
         with contextlib.ExitStack() as stack:
@@ -67,7 +67,10 @@ class Forward:
 
 
 def in_chunks(views, size=None):
-    """The views in parts of at most `size` an image; all in one part for None."""
+    """Return the views in parts of at most `size` an image.
+
+    All in one part for None.
+    """
     count = views.positions.shape[1]
     size = size or count
     return [
@@ -100,7 +103,7 @@ def draw_views(weights, count, seed):
 
 
 def without_gradient(forward, parts, weigh, averages):
-    """All views `Weighed`, by passes that leave no trace in the classifier.
+    """Return all views `Weighed`, by passes that leave no trace in the classifier.
 
     Args:
         forward: the step's `Forward`.
@@ -147,7 +150,10 @@ def with_gradient(forward, parts, weigh, averages, optimizer):
 
 
 def _one_part(forward, views, weigh, optimizer, share):
-    """`Trained` on one part; `share` is its part of the classifier's own losses."""
+    """Return `Trained` on one part.
+
+    `share` is its part of the classifier's own losses.
+    """
     with tf.GradientTape() as tape:
         outcome = forward(views)
         weights = views.weights
@@ -173,7 +179,7 @@ def _one_part(forward, views, weigh, optimizer, share):
 
 
 def _joined(trained):
-    """One `Trained` of several, the last of which has the gradients' sum."""
+    """Return one `Trained` of several, the last of which has the gradients' sum."""
     return Trained(
         Weighed(*(tf.concat(field, 1) for field in zip(*(t.weighed for t in trained)))),
         tf.concat([part.log_likelihood for part in trained], 1),
@@ -197,12 +203,12 @@ def _noise_scopes(classifier):
 
 
 def _regularization(classifier):
-    """What the classifier's layers add to the loss by themselves."""
+    """Return what the classifier's layers add to the loss by themselves."""
     return sum(tf.cast(loss, tf.float32) for loss in classifier.losses)
 
 
 def _flat(tensor):
-    """[B, M, ...] as [B * M, ...], with what is known of the shape."""
+    """Return [B, M, ...] as [B * M, ...], with what is known of the shape."""
     flat = tf.reshape(tensor, tf.concat([[-1], tf.shape(tensor)[2:]], 0))
     return tf.ensure_shape(flat, [None, *tensor.shape[2:]])
 

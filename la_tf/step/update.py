@@ -33,7 +33,7 @@ def over_replicas(gradients, images, sums, averages):
 
 
 def is_finite(gradients, optimizer):
-    """Whether all gradients are finite, or the optimizer looks after that itself.
+    """Tell whether all gradients are finite, or the optimizer looks after that itself.
 
     A LossScaleOptimizer tries large scales on purpose and passes over the steps whose
     gradients overflow.
@@ -44,12 +44,12 @@ def is_finite(gradients, optimizer):
 
 
 def clipped(gradients, norm):
-    """The gradients scaled down to a global norm, or as they are for None."""
+    """Return the gradients scaled down to a global norm, or as they are for None."""
     return gradients if norm is None else tf.clip_by_global_norm(gradients, norm)[0]
 
 
 def decayed(gradients, variables, weight_decay):
-    """The gradients with the L2 penalty's added: g + weight_decay · w."""
+    """Return the gradients with the L2 penalty's added: g + weight_decay · w."""
     if not weight_decay:
         return gradients
     return [
@@ -59,7 +59,7 @@ def decayed(gradients, variables, weight_decay):
 
 
 def apply_if(condition, optimizer, gradients, variables):
-    """Applies the gradients if the condition holds, and only counts the step if not.
+    """Apply the gradients if the condition holds, and only count the step if not.
 
     Args:
         condition: a boolean, the same in all replicas.

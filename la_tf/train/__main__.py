@@ -1,4 +1,4 @@
-"""Trains a classifier: python -m la_tf.train --dataset=cifar10 --model=wrn_40_2."""
+"""Train a classifier: python -m la_tf.train --dataset=cifar10 --model=wrn_40_2."""
 
 import sys
 
@@ -35,7 +35,7 @@ def _train(config, folder):
 
 
 def opening(config, folder):
-    """The lines before the first progress bar."""
+    """Return the lines before the first progress bar."""
     lines = [
         f"{config.dataset} with {config.model}, method {config.method}: "
         f"{config.epochs} epochs of batches of {config.batch_size}, "
@@ -49,7 +49,7 @@ def opening(config, folder):
 
 
 def closing(summary, folder):
-    """The lines after the last epoch."""
+    """Return the lines after the last epoch."""
     return [
         "",
         f"test accuracy  {summary['last_accuracy']:.2%} after the last epoch (best "

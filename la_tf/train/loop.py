@@ -32,7 +32,7 @@ _STEPS_BETWEEN_LOOKS = 10
 
 
 def train_and_evaluate(config, folder):
-    """The summary of a finished run, as summary.json has it.
+    """Return the summary of a finished run, as summary.json has it.
 
     Args:
         config: the TrainConfig.
@@ -120,7 +120,7 @@ def _set_up(config):
 
 
 def _decisive(config):
-    """The values on which all workers must agree."""
+    """Return the values on which all workers must agree."""
     return {
         name: value
         for name, value in config.values().items()
@@ -161,7 +161,7 @@ def _lost_worker_told(plan, checkpointer, folder):
 
 
 def _spans(plan, first_step, one_by_one=False):
-    """The calls of fit: (first step, first epoch, last epoch, steps an epoch).
+    """Return the calls of fit: (first step, first epoch, last epoch, steps an epoch).
 
     An epoch that was stopped in its middle is finished by a call of its own. So is
     every epoch, one by one, of a tf.data service: it then shows at once if a batch was

@@ -63,7 +63,7 @@ class EpochLines(keras.callbacks.Callback):
 
 
 def epoch_line(row, epochs):
-    """An epoch's row of metrics.csv in words."""
+    """Return an epoch's row of metrics.csv in words."""
     width = len(str(epochs))
     test = f"  test {row['test_accuracy']:7.2%}"
     # NaN: the epoch was not evaluated.

@@ -98,7 +98,7 @@ class _Pictures:
         self._strip = None
 
     def of(self, model, epoch):
-        """Pairs of a name and a picture, uint8 [H, W, 3]."""
+        """Return pairs of a name and a picture, uint8 [H, W, 3]."""
         prior = model.prior.probabilities.numpy()
         pictures = [("views", self._views(model.classifier, prior))]
         if self._has_policies:
@@ -113,7 +113,7 @@ class _Pictures:
         return drawing.pixels(self._heat_map.show(prior, title))
 
     def _views(self, classifier, prior):
-        """The same views every epoch, so that their weights can be followed."""
+        """Return the same views every epoch, so that their weights can be followed."""
         if self._examples is None:
             self._examples = view_samples.draw(
                 self._source, self._maker, self._config.seed, _IMAGES

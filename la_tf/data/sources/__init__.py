@@ -1,4 +1,4 @@
-"""Every data set behind one name: `load(name)` gives a `Source`.
+"""Every data set behind one name: `load(name)` returns a `Source`.
 
 Importing this package does not import TensorFlow, so that a flag can be checked
 against `NAMES` before anything heavy is loaded.
@@ -64,7 +64,7 @@ def load(
     skip_bad_images=False,
     encoded=False,
 ):
-    """The data set called `name`, as a `Source`.
+    """Load the data set called `name` and return it as a `Source`.
 
     Args:
         name: one of `NAMES`.
@@ -127,7 +127,7 @@ def _reader(name):
 
 
 def _select(source, holdout, limit_train, seed):
-    """`source` with images held out for testing and its training part limited."""
+    """Return `source` with images held out and its training part limited."""
     train, test = source.train, source.test
     if holdout:
         train, test = subsets.hold_out(train, holdout, seed)

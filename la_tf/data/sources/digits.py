@@ -13,7 +13,7 @@ _SPLIT_SEED = 0
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The digits at 16x16, 1,437 to train on and 360 to test; always the same ones."""
+    """Return the digits at 16x16, always the same 1,437 to train on and 360 to test."""
     del data_dir, skip_bad_images, encoded
     from sklearn import datasets
 
@@ -37,7 +37,7 @@ def read(name, *, data_dir, image_size, skip_bad_images, encoded):
 
 
 def enlarged(images):
-    """uint8 [N, 2H, 2W] from integers 0..16 [N, H, W], scaled to 0..255.
+    """Return uint8 [N, 2H, 2W] from integers 0..16 [N, H, W], scaled to 0..255.
 
     Twice the size gives shears, turns and cut-out squares pixels to work on. Bilinear,
     in whole numbers until the end, so that every machine has the same pixels.
@@ -48,7 +48,7 @@ def enlarged(images):
 
 
 def _doubled(images, axis):
-    """Four times the bilinear interpolation to twice as many pixels on one axis."""
+    """Return four times the bilinear interpolation to twice the pixels on one axis."""
     last = images.shape[axis] - 1
     before = np.take(images, np.maximum(np.arange(last + 1) - 1, 0), axis)
     after = np.take(images, np.minimum(np.arange(last + 1) + 1, last), axis)

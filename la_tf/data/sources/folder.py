@@ -13,7 +13,7 @@ from la_tf.errors import UserError
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The photographs that `listing.find` finds at `data_dir`.
+    """Return the photographs that `listing.find` finds at `data_dir`.
 
     One tree of class folders, or train/ alone, has no test part.
     """
@@ -50,7 +50,7 @@ def check(data_dir):
 
 
 def _arrays(listings, image_size, skip_bad_images):
-    """`(splits, skipped)` with every image decoded once and kept."""
+    """Return `(splits, skipped)` with every image decoded once and kept."""
     splits, skipped = [], 0
     for part in listings:
         images, good = image_files.decoded(part.paths, image_size, skip_bad_images)
@@ -62,7 +62,7 @@ def _arrays(listings, image_size, skip_bad_images):
 
 
 def _streams(listings, image_size, skip_bad_images):
-    """`(splits, skipped)` with every image left on disk."""
+    """Return `(splits, skipped)` with every image left on disk."""
     from la_tf.data.sources import streams
 
     side = image_size or streams.SIDE

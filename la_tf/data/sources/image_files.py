@@ -35,7 +35,7 @@ class BadImageError(Exception):
 
 
 def decoded(paths, image_size, skip_bad_images):
-    """`(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
+    """Return `(images uint8 [N, H, W, 3], indices [N] of the paths that were read)`.
 
     Args:
         paths: image files.
@@ -84,7 +84,7 @@ def readable(paths, skip_bad_images):
 
 
 def _each(function, paths, skip_bad_images, what):
-    """Yields `(index, function(path))` in order, of the files that can be read."""
+    """Yield `(index, function(path))` in order, of the files that can be read."""
 
     def attempt(path):
         try:
@@ -112,7 +112,7 @@ def _each(function, paths, skip_bad_images, what):
 
 
 def _kind(path, head):
-    """The format that a file's first bytes tell, if its suffix is an image's."""
+    """Return the format that a file's first bytes tell, if its suffix is an image's."""
     if pathlib.Path(path).suffix.lower() not in SUFFIXES:
         raise BadImageError(f"the name does not end in one of {', '.join(SUFFIXES)}")
     for magic, kind in _KINDS.items():
@@ -122,7 +122,7 @@ def _kind(path, head):
 
 
 def _checked_bytes(path):
-    """The file's bytes, if they begin as an image does."""
+    """Return the file's bytes, if they begin as an image does."""
     _check_regular(path)
     encoded = pathlib.Path(path).read_bytes()
     _kind(path, encoded[:8])
@@ -130,13 +130,13 @@ def _checked_bytes(path):
 
 
 def _check_regular(path):
-    """Raises for what cannot be read from end to end, as a pipe."""
+    """Raise for what cannot be read from end to end, as a pipe."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise BadImageError("it is not a regular file")
 
 
 def _check_ends(path):
-    """Raises unless the file begins and ends as a whole image, or can be decoded."""
+    """Raise unless the file begins and ends as a whole image, or can be decoded."""
     _check_regular(path)
     with open(path, "rb") as file:
         head = file.read(8)
@@ -149,7 +149,7 @@ def _check_ends(path):
 
 
 def decode_once(path):
-    """Raises unless TensorFlow can decode the file."""
+    """Raise unless TensorFlow can decode the file."""
     import tensorflow as tf
 
     from la_tf.data.sources import decoding

@@ -8,7 +8,7 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
 def mean_and_std(images):
-    """Each channel's `(mean, std)` in units of 0..1, exact, from uint8 [N, H, W, C]."""
+    """Return each channel's exact `(mean, std)` in 0..1, from uint8 [N, H, W, C]."""
     values = np.arange(256) / 255
     means, deviations = [], []
     for channel in range(images.shape[-1]):

@@ -23,7 +23,7 @@ _UNREADABLE = (
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """The images of the npz file at `data_dir`, or of the only one in that folder."""
+    """Return the images of the npz file at `data_dir`, or of the only one in there."""
     del skip_bad_images, encoded
     path = _find(data_dir)
     arrays = _arrays(path)
@@ -60,7 +60,7 @@ def check(data_dir):
 
 
 def _find(data_dir):
-    """The path of the npz file."""
+    """Return the path of the npz file."""
     if data_dir is None:
         raise UserError("--dataset=npz needs --data_dir=FILE.npz.")
     path = pathlib.Path(data_dir).expanduser()
@@ -77,7 +77,7 @@ def _find(data_dir):
 
 
 def _arrays(path):
-    """The file's arrays by name; nothing in it is ever executed."""
+    """Return the file's arrays by name; nothing in it is ever executed."""
     try:
         _check_size(path)
         with np.load(path, allow_pickle=False) as archive:
@@ -101,7 +101,7 @@ def _check_size(path):
 
 
 def _split(path, arrays, part):
-    """`Arrays` of the part called "train" or "test"."""
+    """Return `Arrays` of the part called "train" or "test"."""
     for key in (f"x_{part}", f"y_{part}"):
         if key not in arrays:
             raise UserError(
@@ -135,7 +135,7 @@ def _split(path, arrays, part):
 
 
 def _class_names(path, arrays, train):
-    """The names in the array class_names, or the numbers 0, 1, ..."""
+    """Return the names in the array class_names, or the numbers 0, 1, ..."""
     if "class_names" in arrays:
         return tuple(str(class_name) for class_name in arrays["class_names"].ravel())
     present = np.unique(train.labels[train.labels >= 0])
@@ -150,7 +150,7 @@ def _class_names(path, arrays, train):
 
 
 def _with_checked_labels(path, split, key, num_classes):
-    """`split` with int32 labels, all of them 0 to num_classes - 1."""
+    """Return `split` with int32 labels, or refuse any outside 0 to num_classes - 1."""
     labels = split.labels
     bad = np.flatnonzero((labels < 0) | (labels >= num_classes))
     if len(bad):

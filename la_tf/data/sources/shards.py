@@ -145,7 +145,7 @@ def _parsed(record):
 
 
 def _shuffled(records, seed, epoch, start):
-    """The records, shuffled a block at a time.
+    """Return the records, shuffled a block at a time.
 
     Unlike `Dataset.shuffle`, whose draws also depend on TensorFlow's global seed.
     """
@@ -185,7 +185,7 @@ def _indexed(paths, lengths, side):
 
 
 def _places(file, length):
-    """int64 [N, 4]: each record's file, offset and length and its file's length."""
+    """Return each record's file, offset, length and file's length, int64 [N, 4]."""
     ends = np.cumsum(length + _BEFORE + _AFTER)
     starts = ends - (length + _BEFORE + _AFTER)
     file_starts = starts[np.searchsorted(file, file, side="left")]

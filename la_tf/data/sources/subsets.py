@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf.data.sources.base import Arrays
+from la_tf.data.sources.arrays import Arrays
 from la_tf.errors import UserError
 
 # Different draws from one seed, so that what is kept tells nothing of what is held out.
@@ -12,7 +12,7 @@ _HOLDOUT, _LIMIT = 1, 2
 
 
 def hold_out(split, amount, seed):
-    """`(rest, held out)` of a split; classes are held out in their own proportions.
+    """Return `(rest, held out)` of a split, each class held out in its proportion.
 
     Args:
         split: a `Split`.
@@ -44,7 +44,7 @@ def hold_out(split, amount, seed):
 
 
 def limit(split, count, seed):
-    """A split of `count` images, as nearly equally many of each class as there are.
+    """Return a split of `count` images, as evenly over the classes as they allow.
 
     A smaller subset of the same seed is part of a larger one.
     """
@@ -66,7 +66,7 @@ def _limited(labels, count, seed):
 
 
 def kept_and_rest(source, count, seed):
-    """`(kept, rest)` of all images of a data set, as `limit` keeps them."""
+    """Return `(kept, rest)` of all images of a data set, as `limit` keeps them."""
     if not isinstance(source.train, Arrays):
         raise UserError(
             f"--test_on_rest needs images that are kept in memory; --dataset="
@@ -90,7 +90,7 @@ def kept_and_rest(source, count, seed):
 
 
 def proportional_counts(available, count):
-    """How many of each class, in the classes' proportions, leaving one of each."""
+    """Return how many of each class, in proportion, leaving one of each."""
     room = np.maximum(available - 1, 0)
     exact = available * (count / available.sum())
     counts = np.minimum(np.floor(exact).astype(np.int64), room)
@@ -101,7 +101,7 @@ def proportional_counts(available, count):
 
 
 def balanced_counts(available, count):
-    """How many of each class, equally many but for classes that have too few."""
+    """Return how many of each class, equally many but for classes with too few."""
     counts = np.zeros_like(available)
     while counts.sum() < count:
         growing = np.flatnonzero(counts < available)
@@ -112,7 +112,7 @@ def balanced_counts(available, count):
 
 
 def _choose(labels, counts, seed, purpose):
-    """Sorted indices of `counts[c]` images of each class c."""
+    """Return sorted indices of `counts[c]` images of each class c."""
     # RandomState's streams are frozen for good; those of NumPy's newer generators may
     # change, and a published subset must not.
     generator = np.random.RandomState([seed % 2**32, purpose])

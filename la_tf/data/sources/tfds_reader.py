@@ -51,12 +51,12 @@ NAMES = tuple(_KNOWN)
 
 
 def tfds_name(name):
-    """What tensorflow-datasets calls the data set."""
+    """Return what tensorflow-datasets calls the data set."""
     return _KNOWN[name].tfds_name
 
 
 def read(name, *, data_dir, image_size, skip_bad_images, encoded):
-    """A known data set, downloaded first if it is not there and its host is."""
+    """Return a known data set, after downloading it if it is missing."""
     del skip_bad_images
     known = _KNOWN[name]
     builder = tfds_store.open_builder(known.tfds_name, data_dir)
@@ -95,7 +95,7 @@ def _check_parts(name, known, builder):
 
 
 def _shape(name, builder, image_size):
-    """(height, width, channels) of the images as arrays."""
+    """Return (height, width, channels) of the images as arrays."""
     height, width, channels = builder.info.features["image"].shape
     if image_size is not None:
         return (image_size, image_size, channels)

@@ -26,7 +26,7 @@ _WAYS_OUT = {
 
 
 def open_builder(tfds_name, data_dir=None):
-    """The data set's tfds builder; its data may be there or not."""
+    """Return the data set's tfds builder, whether its data are there or not."""
     import tensorflow_datasets as tfds
 
     directory = None if data_dir is None else str(pathlib.Path(data_dir).expanduser())
@@ -54,7 +54,7 @@ def _check_sums(folder):
 
 
 def is_ready(builder):
-    """Whether the data set is prepared.
+    """Return whether the data set is prepared.
 
     Raises:
         UserError: there is a folder in its place, but not all of the data set in it.
@@ -75,7 +75,7 @@ def is_ready(builder):
 
 
 def download(builder, dataset, manual_dir=None):
-    """None; downloads and prepares the data set from its usual host.
+    """Download the data set from its usual host and prepare it.
 
     Raises:
         UserError: the host cannot be reached, or what it gave is not the data set.
@@ -104,7 +104,7 @@ def download(builder, dataset, manual_dir=None):
 
 
 def way_out(dataset):
-    """How to get the data set where its host cannot be reached, in words."""
+    """Return words for how to get the data set where its host cannot be reached."""
     command = f"python -m la_tf.prepare --dataset={dataset}"
     if dataset in _WAYS_OUT:
         return f"get it with {command} {_WAYS_OUT[dataset]}"
@@ -112,7 +112,7 @@ def way_out(dataset):
 
 
 def _check_host(builder, dataset):
-    """Asks the host once: tfds itself would ask for minutes before giving up."""
+    """Ask the host once: tfds itself would ask for minutes before giving up."""
     import requests
 
     if builder.MANUAL_DOWNLOAD_INSTRUCTIONS:
@@ -135,7 +135,7 @@ def _unavailable(builder, dataset, problem):
 
 @contextlib.contextmanager
 def without_bars():
-    """Leaves tfds' own progress bars and messages out."""
+    """Silence tfds' own progress bars and messages."""
     import tensorflow_datasets as tfds
 
     tfds.display_progress_bar(False)
@@ -148,7 +148,7 @@ def without_bars():
 
 @contextlib.contextmanager
 def _quiet():
-    """Silences tfds' warning that a data set is not there yet."""
+    """Silence tfds' warning that a data set is not there yet."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity(min(verbosity, logging.ERROR))
     try:

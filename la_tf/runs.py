@@ -126,14 +126,25 @@ class Run:
             trained, overrides, robustness_images=robustness_images, verbosity=-1
         )
 
-    def export(self, export_dir):
-        """Write a SavedModel for serving; return the path of its version."""
+    def export(self, export_dir, tflite=(), onnx=False):
+        """Write a SavedModel and a .keras file; return the path of their version.
+
+        Args:
+            export_dir: the folder that holds a model's versions.
+            tflite: TFLite files to add: "float32", "float16", "int8".
+            onnx: whether to add an ONNX file, which takes the package tf2onnx.
+        """
         from la_tf import console
         from la_tf.export import writer
 
         with console.Stages(3, verbosity=-1) as stages:
             return writer.export_run(
-                self._folder, export_dir, stages, checkpoint=self.checkpoint
+                self._folder,
+                export_dir,
+                stages,
+                checkpoint=self.checkpoint,
+                tflite=tflite,
+                onnx=onnx,
             )
 
     def _pixels(self, images):

@@ -12,7 +12,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from la_tf.export import serving
+from la_tf.export import TFLITE_KINDS, serving
 
 # tf2onnx knows all of it, and runtimes of 2022 and later do.
 _OPSET = 17
@@ -42,6 +42,8 @@ def tflite(classifier, kind, images=None):
         images: for int8 uint8 [N, H, W, C], from which the ranges of all numbers
             between the layers are taken.
     """
+    if kind not in TFLITE_KINDS:
+        raise ValueError(f"tflite is {kind!r}; give some of {TFLITE_KINDS}")
     whole = kind == "int8"
     module = _Portable(classifier)
     # One image at a time, as phones ask; an interpreter may resize it to more.

@@ -484,6 +484,12 @@ class CommandTest(tf.test.TestCase):
         self.assertEqual(main(*self.flags, "--verbosity=-1"), "")
         self.assertTrue((self.export_dir / "1" / "saved_model.pb").exists())
 
+    def test_a_kind_of_tflite_that_there_is_not_is_named(self):
+        with self.assertRaisesRegex(
+            absl_flags.IllegalFlagValueError, "'int7' is unknown; did you mean int8"
+        ):
+            main(*self.flags, "--tflite=float16,int7")
+
     def test_flags_that_are_missing_are_named(self):
         self.assert_refused("--run_dir is missing", self.flags[1])
         self.assert_refused("--export_dir is missing", self.flags[0])

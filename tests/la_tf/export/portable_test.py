@@ -38,6 +38,10 @@ class PortableTest(parameterized.TestCase, tf.test.TestCase):
         # A whole number of eight bits is a 256th of the range 0..1.
         self.assertAllClose(answers["probabilities"], expected, rtol=0, atol=1 / 128)
 
+    def test_other_kinds_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "tflite is 'int4'; give some of"):
+            self.opened("int4")
+
     def test_the_files_get_smaller(self):
         sizes = [self.opened(kind)[1] for kind in TFLITE_KINDS]
         self.assertEqual(sizes, sorted(sizes, reverse=True))

@@ -12,7 +12,14 @@ from tensorflow import keras
 from la_tf import cli, policy
 from la_tf.data import batches
 from la_tf.errors import UserError
-from la_tf.run import build, checkpoints, provenance, recorder, strategies
+from la_tf.run import (
+    build,
+    checkpoints,
+    divergence,
+    provenance,
+    recorder,
+    strategies,
+)
 from la_tf.step.health import StopOnNonFinite
 from la_tf.train import interruption, profiling, progress, tensorboard
 
@@ -71,6 +78,7 @@ def train_and_evaluate(config, folder):
             for span in _spans(plan, first_step):
                 _fit(network, config, source, plan, maker, span, callbacks)
     summary = _summary(config, network, plan, history)
+    summary["warning"] = divergence.warning(history.last_row, source.num_classes)
     folder.write_summary(summary)
     return summary
 

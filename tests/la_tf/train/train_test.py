@@ -301,6 +301,9 @@ class WordsTest(tf.test.TestCase):
         )
         for words in ("98.32%", "98.61%", "61 s", "runs/one", "try next"):
             self.assertIn(words, text)
+        summary["warning"] = "The run has diverged."
+        lines = train_command.closing(summary, run_folder.RunFolder("runs/one"))
+        self.assertEqual(lines[1], "The run has diverged.")
 
     def test_the_command_repeats_the_run(self):
         config = TrainConfig(sigma=0.5, run_dir="x", seed=3)

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import config, draws, policy
-from la_tf.data import final, inception, pad_and_crop
+from la_tf.data import final, inception, pad_and_crop, user_batches
 from la_tf.ops import checks, mixing, words
 
 # Keeps these draws apart from all others that start from the same seed.
@@ -81,7 +81,7 @@ class ViewMaker:
 
         Args:
             images: uint8 [B, H, W, C].
-            labels: whole numbers [B].
+            labels: whole numbers [B], or float32 [B, classes] that add up to 1.
             seeds: whole numbers [B, 2]; the first row is used.
         """
         images = checks.to_bytes(images)
@@ -167,12 +167,15 @@ class ViewMaker:
 
     def _one_hot(self, labels):
         """Return the labels as float32 [B, K, classes]."""
-        if labels.shape.rank != 1 or not labels.dtype.is_integer:
+        if labels.shape.rank == 1 and labels.dtype.is_integer:
+            hot = tf.one_hot(labels, self.num_classes)
+        elif labels.shape.rank == 2 and labels.dtype == tf.float32:
+            hot = tf.ensure_shape(labels, [None, self.num_classes])
+        else:
             raise ValueError(
                 f"labels are {labels.dtype.name} {labels.shape}; give whole numbers "
-                "[batch]"
+                f"[batch], or float32 [batch, {self.num_classes}]"
             )
-        hot = tf.one_hot(labels, self.num_classes)
         return tf.repeat(hot[:, tf.newaxis], self.num_views, axis=1)
 
     def _final_step(self, views, labels, seed):
@@ -206,7 +209,15 @@ class ViewMaker:
         return min(views.shape[2:4]) // 2
 
 
-def make_views(dataset, num_classes, num_views=6, seed=0, first_step=None, **options):
+def make_views(
+    dataset,
+    num_classes,
+    num_views=6,
+    seed=0,
+    first_step=None,
+    value_range=None,
+    **options,
+):
     """Return a dataset of training batches, from one of batches (images, labels).
 
     Every pass over it, so every epoch of `fit`, draws afresh; a whole run is the same
@@ -227,20 +238,26 @@ def make_views(dataset, num_classes, num_views=6, seed=0, first_step=None, **opt
         )
 
     Args:
-        dataset: batches of uint8 images [B, H, W, C] and whole-number labels [B].
+        dataset: batches `(images, labels)`, `(images, labels, sample weights)` or
+            `{"images": ..., "labels": ...}`. Images are uint8 or floats [B, H, W, C];
+            labels are whole numbers [B] or [B, 1], or probabilities [B, classes] such
+            as one-hot rows; weights are numbers [B] and come last in a training batch.
         num_classes: of the labels.
         num_views: K, views of each image.
         seed: whole number.
         first_step: the step that the dataset's first batch belongs to; None to draw
             afresh in every pass.
+        value_range: the values of black and white, (0, 255) or (0, 1). Floats need it,
+            for nothing in a batch could tell it for sure; a value outside is an error.
         **options: the further arguments of `ViewMaker`.
     """
     maker = ViewMaker(num_classes, num_views, **options)
-    _check_elements(dataset.element_spec)
+    read = user_batches.reader(dataset.element_spec, num_classes, value_range)
 
-    def views(example, step_seed):
-        images, labels = example
-        return maker.from_images(images, labels, step_seed[tf.newaxis])
+    def views(element, step_seed):
+        images, labels, weights = read(element)
+        batch = maker.from_images(images, labels, step_seed[tf.newaxis])
+        return batch if weights is None else (*batch, weights)
 
     return (
         tf.data.Dataset.zip((dataset, _step_seeds(seed, first_step)))
@@ -257,21 +274,3 @@ def _step_seeds(seed, first_step):
         )
     steps = tf.data.Dataset.range(first_step, tf.int64.max)
     return steps.map(lambda step: draws.fold([seed, _STEPS], step))
-
-
-def _check_elements(spec):
-    if not isinstance(spec, tuple) or len(spec) != 2:
-        raise ValueError(
-            f"the dataset gives {spec}; it must give batches (images, labels)"
-        )
-    images, labels = spec
-    if images.shape.rank != 4 or images.dtype != tf.uint8:
-        raise ValueError(
-            f"the dataset's images are {images.dtype.name} {images.shape}; "
-            "give batches of uint8 [batch, height, width, channels]"
-        )
-    if labels.shape.rank != 1 or not labels.dtype.is_integer:
-        raise ValueError(
-            f"the dataset's labels are {labels.dtype.name} {labels.shape}; "
-            "give whole numbers [batch]"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from la_tf.report import markup
+from la_tf.run import divergence
 
 
 def section(run, level):
@@ -23,9 +24,12 @@ def section(run, level):
         )
         for name, value, more in figures
     ]
+    class_names = run.record.get("data", {}).get("class_names", ())
+    warning = divergence.warning(run.last, len(class_names))
     return markup.section(
         level,
         "Summary",
+        *([markup.tag("p", warning, class_="warning")] if warning else []),
         markup.tag("dl", *cards, class_="cards"),
         markup.tag("p", _choice(run), class_="note"),
         command(run),

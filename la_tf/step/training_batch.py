@@ -78,6 +78,11 @@ def _check(data, separate):
             f"A training batch is (views, labels, policies{extra}), but the dataset "
             f"gives {parts} part(s): make it with la_tf.make_views."
         )
+    if len(data) in (4, 6):
+        raise ValueError(
+            "The dataset gives sample weights, which a training step does not take: "
+            "give la_tf.make_views batches (images, labels)."
+        )
     images, labels, policies = (tf.convert_to_tensor(part) for part in data[:3])
     ranks = images.shape.rank, labels.shape.rank, policies.shape.rank
     if ranks[0] < 3 or ranks[1:] != (3, 2):

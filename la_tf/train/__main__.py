@@ -50,8 +50,10 @@ def opening(config, folder):
 
 def closing(summary, folder):
     """Return the lines after the last epoch."""
+    warning = summary.get("warning")
     return [
         "",
+        *([warning] if warning else []),
         f"test accuracy  {summary['last_accuracy']:.2%} after the last epoch (best "
         f"{summary['best_accuracy']:.2%} in epoch {summary['best_epoch']}, chosen on "
         f"{summary['best_chosen_on']})",

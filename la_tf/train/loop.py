@@ -18,6 +18,7 @@ from la_tf.run import (
     checkpoints,
     cluster,
     data_check,
+    divergence,
     provenance,
     recorder,
     strategies,
@@ -100,6 +101,7 @@ def _train(config, folder, strategy):
             for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
                 _fit(network, config, source, plan, maker, span, callbacks)
     summary = _summary(config, network, plan, history)
+    summary["warning"] = divergence.warning(history.last_row, source.num_classes)
     folder.write_summary(summary)
     return summary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import io
 import os
 import pathlib
 import stat
@@ -23,8 +24,10 @@ _KINDS = {
     b"\x89PNG\r\n\x1a\n": "PNG",
     b"GIF8": "GIF",
     b"BM": "BMP",
+    b"RIFF": "WebP",
 }
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+_HEAD = 12
 
 # The last bytes of a whole file. BMP has no such mark.
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
@@ -54,7 +57,9 @@ def decoded(paths, image_size, skip_bad_images):
         return decoding.central_part(image, image_size, image_size)
 
     def read(path):
-        encoded = _checked_bytes(path)
+        kind, encoded = _checked_bytes(path)
+        if kind == "WebP":
+            encoded = _webp_to_bmp(encoded)
         try:
             return pixels(encoded).numpy()
         except tf.errors.OpError as error:
@@ -116,17 +121,30 @@ def _kind(path, head):
     if pathlib.Path(path).suffix.lower() not in SUFFIXES:
         raise BadImageError(f"the name does not end in one of {', '.join(SUFFIXES)}")
     for magic, kind in _KINDS.items():
-        if head.startswith(magic):
+        # Sound and film begin with RIFF as well.
+        if head.startswith(magic) and (kind != "WebP" or head[8:] == b"WEBP"):
             return kind
-    raise BadImageError("the content is not JPEG, PNG, BMP or GIF")
+    raise BadImageError("the content is not JPEG, PNG, BMP, GIF or WebP")
 
 
 def _checked_bytes(path):
-    """Return the file's bytes, if they begin as an image does."""
+    """Return the file's format and bytes, if they begin as an image does."""
     _check_regular(path)
     encoded = pathlib.Path(path).read_bytes()
-    _kind(path, encoded[:8])
-    return encoded
+    return _kind(path, encoded[:_HEAD]), encoded
+
+
+def _webp_to_bmp(encoded):
+    """Return the bytes of a BMP, which every TensorFlow decodes, with a WebP's pixels.
+
+    TensorFlow 2.15 decodes no WebP, later ones none that is in part transparent.
+    """
+    from PIL import Image
+
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(encoded)) as image:
+        image.convert("RGB").save(file, "BMP")
+    return file.getvalue()
 
 
 def _check_regular(path):
@@ -139,8 +157,7 @@ def _check_ends(path):
     """Raise unless the file begins and ends as a whole image, or can be decoded."""
     _check_regular(path)
     with open(path, "rb") as file:
-        head = file.read(8)
-        kind = _kind(path, head)
+        kind = _kind(path, file.read(_HEAD))
         file.seek(-min(8, os.fstat(file.fileno()).st_size), os.SEEK_END)
         tail = file.read()
     # Some cameras write more after the end; only then is it worth decoding the file.
@@ -154,7 +171,13 @@ def decode_once(path):
 
     from la_tf.data.sources import decoding
 
+    kind, encoded = _checked_bytes(path)
     try:
-        decoding.decode(_checked_bytes(path))
+        decoding.decode(encoded)
     except tf.errors.OpError as error:
+        if kind == "WebP":
+            raise BadImageError(
+                f"TensorFlow {tf.__version__} cannot decode this WebP; convert it to "
+                "PNG or JPEG, or let --preprocessing=crop keep the images in memory"
+            ) from error
         raise BadImageError(error.message.splitlines()[0]) from error

@@ -6,6 +6,7 @@ from absl.testing import parameterized
 
 import la_tf
 from la_tf.data import views
+from la_tf.step import training_batch
 from tests import helper
 
 SEEDS = [[3, 4], [5, 6]]
@@ -100,7 +101,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(ValueError, "2 channels"):
             maker.from_images(images[..., :2], labels, seeds)
         with self.assertRaisesRegex(ValueError, "whole numbers"):
-            maker.from_images(images, tf.one_hot(labels, 10), seeds)
+            maker.from_images(images, tf.one_hot(labels, 9)[..., 0], seeds)
         with self.assertRaisesRegex(ValueError, "there are 2 views"):
             maker.from_base_views(tf.stack([images] * 2, axis=1), labels, seeds)
 
@@ -151,21 +152,130 @@ class MakeViewsTest(tf.test.TestCase):
         data = _data(drop_remainder=True)
         spec = la_tf.make_views(data, 10, 3, operations=False).element_spec
         self.assertEqual(spec[0].shape, [8, 3, 16, 16, 3])
+        self.assertEqual(spec[1].shape, [8, 3, 10])
         data = la_tf.make_views(_data(), 10, 3)
         self.assertEqual(data.element_spec[0].shape.as_list(), [None, 3, 16, 16, 3])
         self.assertEqual(data.element_spec[1].shape.as_list(), [None, 3, 10])
         # The compiled program takes batches of several sizes.
         self.assertEqual([len(batch[0]) for batch in data], [8, 8, 4])
 
+
+def _plain(data, **options):
+    """The images, labels and weights that the views of a dataset's only batch show."""
+    views, labels, _, *weights = next(
+        iter(
+            la_tf.make_views(
+                tf.data.Dataset.from_tensors(data),
+                10,
+                num_views=1,
+                operations=False,
+                final="none",
+                padding=0,
+                flip=False,
+                **options,
+            )
+        )
+    )
+    return views[:, 0], labels[:, 0], *weights
+
+
+class UsersBatchesTest(tf.test.TestCase, parameterized.TestCase):
+    """Whatever form a dataset has, the views come from the same bytes and labels."""
+
+    def setUp(self):
+        super().setUp()
+        self.images = helper.small_images(8)[:, :16, :16]
+        self.labels = np.arange(8, dtype=np.int64)
+
+    def assert_error(self, sentence, *data, **options):
+        # In the graph it is TensorFlow's error, before it a ValueError.
+        with self.assertRaisesRegex((ValueError, tf.errors.OpError), sentence):
+            _plain(data if len(data) > 1 else data[0], **options)
+
+    @parameterized.parameters(
+        ((0, 255), tf.float32), ((0, 255), tf.float16), ((0, 1), tf.float32)
+    )
+    def test_floats_in_the_declared_range(self, value_range, dtype):
+        images = tf.cast(self.images / (255 / value_range[1]), dtype)
+        found, _ = _plain((images, self.labels), value_range=value_range)
+        self.assertAllEqual(found, self.images)
+
+    def test_the_range_is_never_guessed(self):
+        dark = np.full([2, 8, 8, 3], 0.6, np.float32)
+        found, _ = _plain((dark, [1, 2]), value_range=(0, 255))
+        self.assertAllEqual(found, np.ones([2, 8, 8, 3]))
+        found, _ = _plain((dark, [1, 2]), value_range=(0, 1))
+        self.assertAllEqual(found, np.full([2, 8, 8, 3], 153))
+        self.assert_error("say by value_range", dark, [1, 2])
+
+    @parameterized.parameters(-0.01, 1.01, np.nan)
+    def test_values_outside_the_range(self, value):
+        images = np.full([2, 8, 8, 3], 0.5, np.float32)
+        images[1, 2, 3, 1] = value
+        sentence = r"outside value_range=\(0, 1\), or NaN"
+        self.assert_error(sentence, images, [1, 2], value_range=(0, 1))
+
+    @parameterized.named_parameters(
+        ("numbers", lambda labels: labels),
+        ("column", lambda labels: labels[:, np.newaxis]),
+        ("float column", lambda labels: labels[:, np.newaxis].astype(np.float32)),
+        ("bytes", lambda labels: labels.astype(np.uint8)),
+        ("one-hot", lambda labels: np.eye(10, dtype=np.float32)[labels]),
+        ("whole one-hot", lambda labels: np.eye(10, dtype=np.int64)[labels]),
+    )
+    def test_labels(self, form):
+        _, found = _plain((self.images, form(self.labels)))
+        self.assertAllEqual(found, np.eye(10)[self.labels])
+
+    def test_soft_labels(self):
+        soft = 0.9 * np.eye(10, dtype=np.float32)[self.labels] + 0.01
+        _, found = _plain((self.images, soft))
+        self.assertAllEqual(found, soft)
+        self.assert_error("each row adds up to 1", self.images, 2 * soft)
+
+    @parameterized.parameters(10, -1)
+    def test_labels_out_of_range(self, label):
+        self.labels[3] = label
+        self.assert_error("a label is none of 0 to 9", self.images, self.labels)
+
+    def test_labels_that_are_no_whole_numbers(self):
+        self.assert_error("a label is none of", self.images, self.labels + 0.5)
+
+    def test_dictionaries(self):
+        data = {"images": self.images, "labels": self.labels, "boxes": self.labels}
+        found, labels = _plain(data)
+        self.assertAllEqual(found, self.images)
+        self.assertAllEqual(labels, np.eye(10)[self.labels])
+
+    @parameterized.parameters(False, True)
+    def test_sample_weights_come_last(self, keep_early):
+        weights = np.linspace(0, 2, 8)
+        for form in (weights, weights[:, np.newaxis], np.arange(8)):
+            *_, found = _plain((self.images, self.labels, form), keep_early=keep_early)
+            self.assertEqual((found.dtype, found.shape), (tf.float32, [8]))
+            self.assertAllClose(found, np.ravel(form))
+        made = _plain((self.images, self.labels, weights), keep_early=keep_early)
+        with self.assertRaisesRegex(
+            ValueError, "sample weights, which a training step"
+        ):
+            training_batch.unpack((*made[:2], self.labels, *made[2:]))
+        weights[5] = -1
+        self.assert_error("weight is negative", self.images, self.labels, weights)
+
     def test_says_what_is_wrong_with_a_dataset(self):
-        data = _data()
-        with self.assertRaisesRegex(ValueError, r"batches \(images, labels\)"):
-            la_tf.make_views(data.map(lambda images, labels: images), 10)
-        with self.assertRaisesRegex(ValueError, "images are uint8"):
-            la_tf.make_views(data.unbatch(), 10)
-        with self.assertRaisesRegex(ValueError, "labels are float32"):
-            hot = data.map(lambda images, labels: (images, tf.one_hot(labels, 10)))
-            la_tf.make_views(hot, 10)
+        images, labels = self.images, self.labels
+        self.assert_error(r"must give batches \(images, labels\)", images)
+        self.assert_error(r"must give batches", {"image": images, "label": labels})
+        self.assert_error(r"dataset\.batch\(128\)", images[0], labels[0])
+        self.assert_error("have the shape", images[:, 0, 0], labels)
+        self.assert_error("images are int32", images.astype(np.int32), labels)
+        self.assert_error("are uint8", images, labels, value_range=(0, 1))
+        floats = images.astype(np.float32)
+        self.assert_error("value_range is", floats, labels, value_range=(1, 0))
+        hot = np.eye(7, dtype=np.float32)[labels % 7]
+        self.assert_error(r"float32 \(8, 7\); for 10 classes", images, hot)
+        self.assert_error("labels are string", images, labels.astype(str))
+        self.assert_error("sample weights are float64", images, labels, np.ones([8, 2]))
 
 
 if __name__ == "__main__":

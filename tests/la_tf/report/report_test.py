@@ -399,6 +399,19 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertNotIn('class="slider"', text)
         self.assertNotIn("Most likely", text.split("<script>")[0])
 
+    def test_a_run_that_diverged_is_named_as_such(self):
+        for loss, diverged in ((1.3e8, True), (float("nan"), True), (12.0, False)):
+            name = f"loss {loss}"
+            path = copied(self.directory, name)
+            rows = RunFolder(path).rows()
+            rows[-1]["test_loss"] = loss
+            RunFolder(path).write_rows(rows)
+            text = written(path, to=self.directory / f"to {name}", with_views=False)
+            words = (
+                f"has diverged: its last test loss is {loss:.3g}, and guessing alone"
+            )
+            self.assertEqual(words in text, diverged)
+
     def test_names_cannot_break_out(self):
         path = copied(self.directory, method="baseline")
         record = RunFolder(path).record()

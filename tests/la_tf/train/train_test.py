@@ -308,6 +308,9 @@ class WordsTest(tf.test.TestCase):
         )
         for words in ("98.32%", "98.61%", "61 s", "runs/one", "try next"):
             self.assertIn(words, text)
+        summary["warning"] = "The run has diverged."
+        lines = train_command.closing(summary, run_folder.RunFolder("runs/one"))
+        self.assertEqual(lines[1], "The run has diverged.")
 
     def test_another_type_of_machine_is_told_in_one_line(self):
         config = configuration("unused", resume=True)

@@ -429,6 +429,7 @@ class PreprocessingTest(tf.test.TestCase, parameterized.TestCase):
             contents,
             image_shape=(32, 32, 3),
             dataset="folder",
+            data_dir="photographs",
             preprocessing="inception",
         )
         split = streams.Files(paths, [0, 0], side=32)
@@ -439,7 +440,12 @@ class PreprocessingTest(tf.test.TestCase, parameterized.TestCase):
     def test_small_images_are_made_as_the_source_makes_them(self):
         paths, contents = self.files()
         classifier, given = self.answers(
-            contents, image_shape=(24, 24, 3), dataset="folder", mixed_precision=True
+            contents,
+            image_shape=(24, 24, 3),
+            dataset="folder",
+            data_dir="photographs",
+            preprocessing="crop",
+            mixed_precision=True,
         )
         images, _ = image_files.decoded(paths, 24, skip_bad_images=False)
         # Half precision in training is half precision in serving.

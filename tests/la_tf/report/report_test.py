@@ -93,6 +93,12 @@ def copied(directory, name="copy", **values):
     return path
 
 
+def rewrite(path, table):
+    """Give a run another metrics.csv."""
+    folder = RunFolder(path)
+    folder.write_history(table, folder.policies(), ops.OPERATIONS)
+
+
 def written(*paths, to, with_views=True):
     """The text of the report of these runs."""
     with console.Stages(1, verbosity=-1) as stages:
@@ -327,7 +333,7 @@ class OtherRunsTest(tf.test.TestCase):
         # A tenth of all probability goes from the others to one policy.
         priors[-1] *= 0.9
         priors[-1, 5] += 0.1
-        RunFolder(other).write_policies(priors, ops.OPERATIONS)
+        RunFolder(other).write_history(rows(), priors, ops.OPERATIONS)
         folder = self.directory / "to"
         text = written(TRAINED, other, to=folder, with_views=False)
         self.assertIn("Heat map of the prior of other minus that of trained", text)
@@ -338,9 +344,9 @@ class OtherRunsTest(tf.test.TestCase):
 
     def test_results_are_told_against_the_first_run(self):
         other = copied(self.directory, "other")
-        rows = RunFolder(other).rows()
-        rows[-1]["test_accuracy"] -= 0.0125
-        RunFolder(other).write_rows(rows)
+        table = rows()
+        table[-1]["test_accuracy"] -= 0.0125
+        rewrite(other, table)
         text = written(TRAINED, other, to=self.directory / "to", with_views=False)
         self.assertIn("<td>−1.25 points</td>", text)
 
@@ -403,9 +409,9 @@ class OtherRunsTest(tf.test.TestCase):
         for loss, diverged in ((1.3e8, True), (float("nan"), True), (12.0, False)):
             name = f"loss {loss}"
             path = copied(self.directory, name)
-            rows = RunFolder(path).rows()
-            rows[-1]["test_loss"] = loss
-            RunFolder(path).write_rows(rows)
+            table = rows()
+            table[-1]["test_loss"] = loss
+            rewrite(path, table)
             text = written(path, to=self.directory / f"to {name}", with_views=False)
             words = (
                 f"has diverged: its last test loss is {loss:.3g}, and guessing alone"

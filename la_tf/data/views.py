@@ -117,7 +117,7 @@ class ViewMaker:
         return self._finish(base_views, labels, seed)
 
     def on_device(self, images, labels, seeds):
-        """A training batch as `from_images` and `from_base_views` give it, by words.
+        """Return what `from_images` and `from_base_views` give, made by words.
 
         Whole batches of static size in types that an accelerator has kernels for.
 

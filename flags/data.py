@@ -5,7 +5,7 @@ from flags import define
 NAMES = define.fields(
     dataset="cifar10, cifar100, svhn, mnist, folder, npz, ...",
     data_dir="where the data set is, or is to be",
-    image_size="side in pixels, for --dataset=folder",
+    image_size="side in pixels of the square images",
     holdout="test on a share (<1) or number of train images",
     limit_train="train on a class-balanced subset",
     test_on_rest="test on all that --limit_train leaves",

@@ -9,9 +9,11 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
+import subprocess
 import sys
-import threading
+import time
 
 from la_tf.errors import UserError
 
@@ -52,15 +54,22 @@ def addresses():
 def waiting():
     """Say after a while for whom this process waits, and in the end give up.
 
-    TensorFlow itself waits for a machine that never comes without a word, and cannot
-    be interrupted.
+    TensorFlow itself waits for a machine that never comes without a word. It holds
+    Python's lock meanwhile, so that a thread could not speak: a process watches.
     """
-    is_over = threading.Event()
-    threading.Thread(target=_watch, args=[is_over], daemon=True).start()
+    program = (
+        "from la_tf.run import cluster; "
+        f"cluster.watch({os.getpid()}, {SAY_AFTER}, {GIVE_UP_AFTER})"
+    )
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     try:
         yield
     finally:
-        is_over.set()
+        watcher.kill()
+        watcher.wait()
 
 
 def lost(error):
@@ -77,19 +86,30 @@ def lost(error):
     return ", ".join(silent) or "another worker"
 
 
-def _watch(is_over):
-    if is_over.wait(SAY_AFTER):
-        return
+def watch(waiting, say_after, give_up_after):
+    """Speak for a process that waits, and end it where nobody comes.
+
+    Args:
+        waiting: the number of the process, whose child this one is.
+        say_after, give_up_after: seconds.
+    """
+    _sleep_beside(waiting, say_after)
     sys.stderr.write(f"waiting for {_whom()} ...\n")
-    if is_over.wait(GIVE_UP_AFTER - SAY_AFTER):
-        return
+    _sleep_beside(waiting, give_up_after - say_after)
     sys.stderr.write(
-        f"error: gave up after waiting {GIVE_UP_AFTER} s for {_whom()}; start the "
+        f"error: gave up after waiting {give_up_after} s for {_whom()}; start the "
         "same command on all machines that TF_CONFIG names.\n"
     )
-    sys.stderr.flush()
-    # The main thread is deep inside TensorFlow and hears no exception.
-    os._exit(2)
+    os.kill(waiting, signal.SIGTERM)
+
+
+def _sleep_beside(process, seconds):
+    """Sleep; end with the process, should it end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if os.getppid() != process:
+            sys.exit()
+        time.sleep(min(0.5, seconds))
 
 
 def _whom():

@@ -107,5 +107,29 @@ class OrderTest(tf.test.TestCase):
         self.assertLen(orders, 5)
 
 
+class CutTest(tf.test.TestCase, parameterized.TestCase):
+    def batches(self, size):
+        """Two batches whose parts all tell the image's number."""
+        numbers = np.arange(2 * size)
+        images = np.broadcast_to(numbers[:, None, None], [2 * size, 3, 2])
+        data = tf.data.Dataset.from_tensor_slices((images, numbers))
+        return data.batch(size)
+
+    @parameterized.parameters(1, 2, 3)
+    def test_pieces_follow_each_other(self, pieces):
+        cut = list(batches._cut(self.batches(6), pieces))
+        self.assertLen(cut, 2 * pieces)
+        share = 6 // pieces
+        for index, (images, numbers) in enumerate(cut):
+            expected = np.arange(index * share, (index + 1) * share)
+            self.assertAllEqual(numbers, expected)
+            self.assertEqual(images.shape, [share, 3, 2])
+            self.assertAllEqual(images[:, 1, 1], expected)
+
+    def test_a_batch_that_cannot_be_cut_evenly_is_refused(self):
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            list(batches._cut(self.batches(5), 2))
+
+
 if __name__ == "__main__":
     tf.test.main()

@@ -1,0 +1,133 @@
+"""The benchmarks run and print their tables; what they measure is not tested."""
+
+import contextlib
+import io
+import os
+import random
+import sys
+from unittest import mock
+
+import numpy as np
+from absl.testing import absltest
+
+from la_tf.benchmark import __main__ as benchmark_command
+from la_tf.benchmark import networks, pillow, processes, steps, views
+from tests import helper
+
+NAME = "tests.la_tf.benchmark.benchmark_test"
+
+
+def measure(number, options):
+    """What the process of its own is asked for."""
+    tensorflow = sys.modules["tensorflow"]
+    return {"number": number, **options, "version": tensorflow.__version__}
+
+
+def printed(function, *arguments):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        function(*arguments)
+    return text.getvalue()
+
+
+class ProcessesTest(absltest.TestCase):
+    def test_a_process_of_its_own_has_tensorflow_and_answers(self):
+        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        with mock.patch.dict(os.environ, path):
+            answer = processes.measure(NAME, 6, {"e_step": "separate"})
+        import tensorflow as tf
+
+        expected = {"number": 6, "e_step": "separate", "version": tf.__version__}
+        self.assertEqual(answer, expected)
+
+    def test_memory_is_counted_in_megabytes(self):
+        before = processes.peak_megabytes()
+        held = np.ones(64 << 20, np.uint8)
+        self.assertGreaterEqual(processes.peak_megabytes(), before)
+        self.assertBetween(processes.peak_megabytes(), 64, 1 << 20)
+        del held
+
+
+class PillowTest(absltest.TestCase):
+    def test_a_batch_of_views(self):
+        images = helper.small_images(8)
+        for seed in range(3):
+            made = pillow._batch(images, random.Random(seed))
+            self.assertEqual(made.shape, (8, 6, 32, 32, 3))
+            self.assertGreater(np.ptp(made), 200)
+
+    def test_every_operation_changes_an_image_at_some_level(self):
+        image = pillow.Image.fromarray(helper.small_images(8)[0])
+        for operation in pillow.OPERATIONS:
+            if operation is pillow._mix_up:
+                continue
+            changed = [
+                np.array(operation(image.copy(), level, random.Random(level)))
+                for level in range(10)
+            ]
+            self.assertTrue(any((one != np.array(image)).any() for one in changed))
+
+    def test_a_worker_counts_views(self):
+        self.assertGreater(pillow._work(helper.small_images(8), 4, 0.01, 0), 0)
+
+
+class TablesTest(absltest.TestCase):
+    def test_views(self):
+        # Sixteen pipelines to compile, and processes to start, are left out.
+        for owner, name, value in (
+            (pillow, "measure", 1000.0),
+            (views, "_stages", {"draw": 1.5}),
+            (views, "_operations", {"ShearX": 10.0, "MixUp": 30.0}),
+        ):
+            stand_in = mock.Mock(return_value=value)
+            self.enter_context(mock.patch.object(owner, name, stand_in))
+        table = printed(views.run, [(16, 2)], 0.01)
+        self.assertIn("16 x 16, batches of 2 images", table)
+        self.assertRegex(table, r"la_tf.make_views +[1-9][\d,]* views/s")
+        self.assertRegex(table, r"slowest of median +0.50")
+
+    def test_networks(self):
+        answer = {"forward": [3.0, 1.0, 2.0], "backward": [1.0] * 3, "megabytes": 7}
+        stand_in = mock.Mock(return_value=answer)
+        with mock.patch.object(processes, "measure", stand_in):
+            table = printed(networks.run)
+        self.assertEqual(stand_in.call_count, len(networks.cases()))
+        self.assertIn("2.0 (1.0-3.0)", table)
+        self.assertIn("wrn_40_2", table)
+
+    def test_a_network_is_measured(self):
+        changes = {"SECONDS": 0.001, "RUNS": 2, "_batch_size": lambda name: 2}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(networks, name, value))
+        result = networks.measure("wrn_10_1")
+        for way in ("forward", "backward"):
+            self.assertLen(result[way], 2)
+            self.assertGreater(min(result[way]), 0)
+        self.assertGreaterEqual(result["megabytes"], 0)
+
+    def test_steps(self):
+        answer = {"median": 5.0, "fastest": 4.0, "slowest": 6.0, "megabytes": 9.0}
+        stand_in = mock.Mock(return_value=answer)
+        with mock.patch.object(processes, "measure", stand_in):
+            table = printed(steps.run)
+        self.assertEqual(stand_in.call_count, len(steps.CASES))
+        self.assertIn("K = 6, e_step = separate", table)
+
+    def test_a_step_is_measured(self):
+        changes = {"MODEL": "wrn_10_1", "SIDE": 8, "BATCH": 2, "STEPS": 1}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(steps, name, value))
+        result = steps.measure(2, {"e_step": "separate"})
+        self.assertGreater(result["median"], 0)
+        self.assertEqual(result["fastest"], result["slowest"])
+
+
+class CommandTest(absltest.TestCase):
+    def test_the_subject_is_run(self):
+        with mock.patch.object(steps, "run") as run:
+            benchmark_command.main("steps")
+        run.assert_called_once_with()
+
+
+if __name__ == "__main__":
+    absltest.main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
 import os
 import pathlib
 import statistics
@@ -66,12 +65,12 @@ def of_run(setting, seed, run_dir, cores):
         The Result; None where the folder holds no finished run of this setting.
     """
     folder = RunFolder(run_dir)
-    if not folder.summary_path.exists():
+    summary = folder.summary()
+    if summary is None:
         return None
     config, record = folder.config(), folder.record()
     if fingerprint(config) != setting.fingerprint or config.seed != seed:
         return None
-    summary = json.loads(folder.summary_path.read_text("utf-8"))
     rows = folder.rows()
     first, last = rows[0], rows[-1]
     epoch_seconds = statistics.median(row["seconds"] for row in rows)

@@ -1,17 +1,18 @@
 """Running a study: who trains what, what a failure leaves, and what is told."""
 
-import json
 import os
 import pathlib
 import sys
 import threading
 from unittest import mock
 
+import numpy as np
 from absl.testing import absltest
 
 from la_tf.compare import results, runner, study, workers
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
+from la_tf.run.folder import RunFolder
 
 # Stands for the process that trains: says what it was asked and with what cores, and
 # dies of the seed 13.
@@ -30,8 +31,7 @@ for line in sys.stdin:
 
 def finish(config, accuracy):
     """Write a run folder as a finished run leaves it."""
-    folder = pathlib.Path(config.run_dir)
-    folder.mkdir(parents=True)
+    folder = RunFolder(config.run_dir)
     record = {
         "config": config.values(),
         "origins": {},
@@ -39,10 +39,11 @@ def finish(config, accuracy):
         "data": {"train_images": 10, "test_images": 20},
     }
     summary = {"last_accuracy": accuracy, "last_top_5": 1.0, "seconds": 2.5}
-    (folder / "config.json").write_text(json.dumps(record))
-    (folder / "summary.json").write_text(json.dumps(summary))
-    rows = ("epoch,step,skipped_steps,seconds", "1,2,0,9", "2,4,0,3", "3,6,1,1")
-    (folder / "metrics.csv").write_text("\n".join(rows) + "\n")
+    names = ("epoch", "step", "skipped_steps", "seconds")
+    rows = [dict(zip(names, row)) for row in ((1, 2, 0, 9), (2, 4, 0, 3), (3, 6, 1, 1))]
+    folder.write_record(record)
+    folder.write_history(rows, np.full([3, 256], 1 / 256, np.float32), ["unused"])
+    folder.write_summary(summary)
 
 
 class FakeWorker:

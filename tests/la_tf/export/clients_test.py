@@ -34,7 +34,7 @@ PATH = "/v1/models/digits:predict"
 
 def photograph():
     """The bytes of a JPEG of more than 3 MB."""
-    noise = np.random.default_rng(0).integers(0, 256, [1200, 1600, 3], np.uint8)
+    noise = np.random.default_rng(0).integers(0, 256, [1536, 2048, 3], np.uint8)
     file = io.BytesIO()
     Image.fromarray(noise).save(file, "JPEG", quality=95)
     return file.getvalue()

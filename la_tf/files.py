@@ -60,12 +60,26 @@ def read_json(path):
         raise UserError(f"{path} is damaged: it is not JSON.") from None
     if not isinstance(values, dict):
         raise UserError(f"{path} is damaged: it is not a JSON object.")
-    if _CHECKSUM in values and values.pop(_CHECKSUM) != _checksum(values):
+    if not _holds(values):
         raise UserError(
             f"{path} is damaged or was edited: its checksum does not hold. Put the "
             'file back, or, if you mean what it says, remove its line "checksum".'
         )
     return values
+
+
+def _holds(values):
+    """Take the checksum out of the values; tell whether it is theirs, or there is none.
+
+    Damage to its own name would hide it, but not its value.
+    """
+    if _CHECKSUM in values:
+        return values.pop(_CHECKSUM) == _checksum(values)
+    if not values:
+        return True
+    *names, last = values
+    # It is written last.
+    return values[last] != _checksum({name: values[name] for name in names})
 
 
 def _checksum(values):

@@ -15,7 +15,7 @@ README = (helper.ROOT / "README.md").read_text("utf-8")
 
 class ReadmeTest(absltest.TestCase):
     def test_the_example_script_trains_and_saves_a_classifier(self):
-        [script] = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
+        script, from_python = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
         path = self.create_tempdir().full_path + "/my_classifier.keras"
         script = script.replace("my_classifier.keras", path)
         images, labels = helper.digits(64)
@@ -28,11 +28,13 @@ class ReadmeTest(absltest.TestCase):
         prior = names["model"].prior.probabilities.numpy()
         self.assertAlmostEqual(prior.sum(), 1.0, places=5)
         self.assertGreater(prior.std(), 0.0)
+        # What it does is in tests/la_tf/runs_test.py.
+        compile(from_python, "README.md", "exec")
 
     def test_every_flag_that_is_named_exists(self):
         others = {"help", "logdir"}
         named = set(re.findall(r"--([a-z_]+)", README)) - others
-        commands = {"export_dir"}
+        commands = {"export_dir", "methods", "seeds"}
         self.assertGreater(len(named), 20)
         self.assertEmpty(named - commands - set(absl_flags.FLAGS))
 

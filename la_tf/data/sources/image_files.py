@@ -177,7 +177,7 @@ def decode_once(path):
     except tf.errors.OpError as error:
         if kind == "WebP":
             raise BadImageError(
-                f"TensorFlow {tf.__version__} cannot decode this WebP; convert it to "
+                "this TensorFlow cannot decode this WebP; convert it to "
                 "PNG or JPEG, or let --preprocessing=crop keep the images in memory"
             ) from error
         raise BadImageError(error.message.splitlines()[0]) from error

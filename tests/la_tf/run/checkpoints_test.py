@@ -197,7 +197,7 @@ class NotFiniteTest(tf.test.TestCase):
         model.optimizer = mock.Mock(variables=[])
         plan = batches.Plan(seed=0, batch_size=1, epochs=2, steps_per_epoch=1)
         history = recorder.Recorder(folder, plan, None, ())
-        history.history.rows = [{"epoch": 1, "test_accuracy": 0.5}]
+        history.history.rows = [{"epoch": 1, "step": 1, "test_accuracy": 0.5}]
         checkpointer = checkpoints.Checkpointer(
             model, folder, plan, history, mock.Mock(is_set=False), keep=2, minutes=1
         )

@@ -69,22 +69,21 @@ def _priors(runs, gallery):
     alike = [run for run in shown if run.config.transforms == transforms]
     if len(alike) < 2:
         return []
-    operations = policy.operations_of(transforms)
-    differences = [run.priors[-1] - alike[0].priors[-1] for run in alike[1:]]
-    most = max(0.1, np.quantile(np.abs(differences), 0.995) * len(operations) ** 2)
-    charts = []
-    for number, (run, difference) in enumerate(zip(alike[1:], differences), 2):
-        heat_map = drawing.HeatMap(operations, (-most, most), difference=True)
-        figure = heat_map.show(difference, f"{run.name}\nminus {alike[0].name}")
-        moved = np.abs(difference).sum() / 2
-        charts.append(
-            gallery.chart(
-                f"prior_difference_{number}",
-                figure,
-                f"Heat map of the prior of {run.name} minus that of {alike[0].name}.",
-                f"{moved:.1%} of the probability lies elsewhere.",
-            )
+    first, *others = alike
+    differences = [run.priors[-1] - first.priors[-1] for run in others]
+    most = max(0.1, np.quantile(np.abs(differences), 0.995) * policy.NUM_POLICIES)
+    heat_map = drawing.HeatMap(
+        policy.operations_of(transforms), (-most, most), difference=True
+    )
+    charts = [
+        gallery.chart(
+            f"prior_difference_{runs.index(run) + 1}",
+            heat_map.show(difference, f"{run.name}\nminus {first.name}"),
+            f"Heat map of the prior of {run.name} minus that of {first.name}.",
+            f"{np.abs(difference).sum() / 2:.1%} of the probability lies elsewhere.",
         )
+        for run, difference in zip(others, differences)
+    ]
     note = (
         "π after the last epoch, as multiples of 1/256. It is the mean of a few steps, "
         "so that two runs which differ in nothing but their seed differ too."

@@ -28,7 +28,6 @@ class RunsTest(tf.test.TestCase):
             num_views=2,
             epochs=1,
             strategy="none",
-            augment_on="device",
             run_dir=str(cls.folder / "run"),
             verbosity=-1,
         )

@@ -40,7 +40,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllEqual(one, three)
 
     def test_a_training_batch(self):
-        maker = views.ViewMaker(10, 5, on_host=False, keep_early=True)
+        maker = views.ViewMaker(10, 5, keep_early=True)
         images, labels, seeds = self._batch()
         result = maker.from_images(images, labels, seeds)
         shapes = [tuple(part.shape) for part in result]
@@ -54,7 +54,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllClose(tf.reduce_sum(part, axis=-1), tf.ones([8, 5]))
 
     def test_the_first_seed_alone_decides(self):
-        maker = views.ViewMaker(10, 3, on_host=False)
+        maker = views.ViewMaker(10, 3)
         images, labels, _ = self._batch()
         first = maker.from_images(images, labels, tf.constant([[1, 2], [3, 4]]))
         again = maker.from_images(images, labels, tf.constant([[1, 2], [7, 8]]))
@@ -74,7 +74,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_base_views_that_are_given_go_through_the_same_policies(self):
         images, labels, seeds = self._batch()
-        maker = views.ViewMaker(10, 3, padding=0, flip=False, on_host=False)
+        maker = views.ViewMaker(10, 3, padding=0, flip=False)
         base = tf.stack([images] * 3, axis=1)
         from_base = maker.from_base_views(base, labels, seeds)
         for one, two in zip(from_base, maker.from_images(images, labels, seeds)):
@@ -83,7 +83,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
     def test_grey_images(self):
         images, labels = helper.digits(6)
         for final in ("cutmix", "cutout"):
-            maker = views.ViewMaker(10, 6, final=final, on_host=False)
+            maker = views.ViewMaker(10, 6, final=final)
             result = maker.from_images(images, tf.constant(labels), tf.constant(SEEDS))
             self.assertEqual(result[0].shape, [6, 6, 8, 8, 1])
 
@@ -95,7 +95,7 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
             views.ViewMaker(10, final="blur")
         with self.assertRaisesRegex(ValueError, "num_classes is 0"):
             views.ViewMaker(0)
-        maker = views.ViewMaker(10, 3, on_host=False)
+        maker = views.ViewMaker(10, 3)
         with self.assertRaisesRegex(ValueError, "shape"):
             maker.from_images(images[0], labels, seeds)
         with self.assertRaisesRegex(ValueError, "2 channels"):
@@ -136,9 +136,7 @@ class MakeViewsTest(tf.test.TestCase):
     def test_a_run_restarts_in_its_middle_with_the_same_views(self):
         def run(first_step):
             data = _data(drop_remainder=True).repeat().skip(first_step).take(5)
-            made = la_tf.make_views(
-                data, 10, 3, seed=7, first_step=first_step, on_host=False
-            )
+            made = la_tf.make_views(data, 10, 3, seed=7, first_step=first_step)
             return list(made)[: 5 - first_step]
 
         whole, rest = run(0), run(3)

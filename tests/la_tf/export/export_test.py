@@ -129,8 +129,8 @@ def network(config, source, seed):
             variable.assign(generator.uniform(0.5, 2.0, variable.shape))
         elif "moving_mean" in variable.name or "bias" in variable.name:
             variable.assign(generator.normal(0.0, 0.1, variable.shape))
-        elif "logits/kernel" in variable.name:
-            variable.assign(10 * variable)
+    kernel = classifier.get_layer("logits").kernel
+    kernel.assign(10 * kernel)
     return classifier
 
 

@@ -50,8 +50,9 @@ def load_tensorflow(verbosity=0):
     logging.set_verbosity(logging.ERROR)
     warnings.filterwarnings("ignore", module="tensorflow_addons")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    with contextlib.redirect_stdout(io.StringIO()):
-        # It announces its backend.
+    with contextlib.redirect_stdout(io.StringIO()), _error_stream_closed():
+        # keras-cv announces its backend; TensorFlow speaks past all settings before
+        # its own logging begins.
         import keras_cv  # noqa: F401
 
 
@@ -65,12 +66,20 @@ def hush_compiler():
         return
     import tensorflow as tf
 
+    with _error_stream_closed():
+        tf.function(tf.identity, jit_compile=True)(tf.constant(0))
+
+
+@contextlib.contextmanager
+def _error_stream_closed():
+    """Let nothing through to the error stream, not even from C++."""
     sys.stderr.flush()
     stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
-        tf.function(tf.identity, jit_compile=True)(tf.constant(0))
+        yield
     finally:
+        sys.stderr.flush()
         os.dup2(stderr, 2)
         os.close(stderr)
         os.close(nowhere)

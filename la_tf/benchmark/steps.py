@@ -59,7 +59,8 @@ def measure(num_views, options):
 
     model = la_tf.LatentAugment(models.build(MODEL, (SIDE, SIDE, 3), 10), **options)
     model.compile(keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True))
-    step = model.make_train_function()
+    model.make_train_function()
+    step = model.train_function
     batch = _batch(num_views, options.get("e_step") == "separate")
     batches = iter(tf.data.Dataset.from_tensors(batch).repeat())
     before = processes.peak_megabytes()

@@ -43,6 +43,8 @@ def _reconstruct(*_):
 
 _STAND_INS = {
     ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+    # Its name in what NumPy 2 writes.
+    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
     ("numpy", "ndarray"): _Bytes,
     ("numpy", "dtype"): _Kind,
 }

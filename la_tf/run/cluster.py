@@ -100,7 +100,8 @@ def watch(waiting, say_after, give_up_after):
         f"error: gave up after waiting {give_up_after} s for {_whom()}; start the "
         "same command on all machines that TF_CONFIG names.\n"
     )
-    os.kill(waiting, signal.SIGTERM)
+    # TensorFlow catches SIGTERM while it connects, and goes on waiting.
+    os.kill(waiting, signal.SIGKILL)
 
 
 def _sleep_beside(process, seconds):

@@ -100,7 +100,7 @@ class WaitingTest(absltest.TestCase):
             timeout=50,
             check=False,
         )
-        self.assertEqual(ended.returncode, -signal.SIGTERM)
+        self.assertEqual(ended.returncode, -signal.SIGKILL)
         said = ended.stderr.splitlines()
         self.assertLen(said, 2)
         self.assertEqual(said[0], "waiting for 127.0.0.1:1 ...")

@@ -25,7 +25,6 @@ def train(**chosen):
         KeyboardInterrupt: the run was stopped, and saved.
     """
     folder, config = run_folder.opened(chosen)
-    sources.check(config.dataset, config.data_dir)
     environment.settle()
     from la_tf.run import checkpoints
     from la_tf.train import loop

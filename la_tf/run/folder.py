@@ -24,6 +24,7 @@ import numpy as np
 
 from la_tf import files
 from la_tf.config import TrainConfig
+from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.run import cluster, config_check, lock, provenance
 
@@ -249,8 +250,12 @@ def opened(chosen):
         chosen: fields of TrainConfig by name.
     """
     if chosen.get("resume"):
-        return resumed(chosen)
+        folder, config = resumed(chosen)
+        sources.check(config.dataset, config.data_dir)
+        return folder, config
     config = TrainConfig(**chosen)
+    # Before anything is made: a wrong path leaves nothing behind.
+    sources.check(config.dataset, config.data_dir)
     return fresh(config), config
 
 

@@ -4,7 +4,6 @@ import sys
 
 from flags import train as train_flags
 from la_tf import cli, recipes
-from la_tf.data import sources
 from la_tf.run import cluster, provenance
 from la_tf.run import folder as run_folder
 
@@ -12,8 +11,6 @@ from la_tf.run import folder as run_folder
 def main():
     chosen = train_flags.chosen()
     folder, config = run_folder.opened(chosen)
-    # A wrong path is told before TensorFlow takes its seconds to load.
-    sources.check(config.dataset, config.data_dir)
     folder.writable = cluster.is_chief()
     with folder.taken(new=not config.resume):
         return _train(config, folder)

@@ -73,6 +73,7 @@ class LatentAugment(keras_generation.Model):
         # The classifier's type decides whether the loss is scaled; pixels stay exact.
         super().__init__(dtype=classifier.dtype_policy, autocast=False)
         _check(sigma, weight_decay, e_step, clip_norm)
+        _check_logits(classifier)
         _check_counts(
             ubs_select=ubs_select, view_chunk=view_chunk, backward_views=backward_views
         )
@@ -209,6 +210,11 @@ class LatentAugment(keras_generation.Model):
         `PolicyMovingAverage` and `StopOnNonFinite` are added where they are missing,
         and run before all others, which thus see a step's final state.
         """
+        if kwargs.get("class_weight") is not None:
+            # Keras would multiply the third part of a batch by it: the policies.
+            raise ValueError(
+                "class_weight does not work with a batch of views: leave it out."
+            )
         callbacks = tf.nest.flatten(callbacks) if callbacks else []
         needed = PolicyMovingAverage, StopOnNonFinite
         ours = [callback for callback in callbacks if isinstance(callback, needed)]
@@ -367,6 +373,17 @@ def _classes(labels):
     if labels.shape.rank == 2 and labels.shape[-1] > 1:
         return tf.argmax(labels, -1)
     return tf.cast(tf.reshape(labels, [-1]), tf.int64)
+
+
+def _check_logits(classifier):
+    """Refuse a classifier that is seen to give probabilities."""
+    layers = getattr(classifier, "layers", None)
+    last = getattr(layers[-1], "activation", None) if layers else None
+    if last in (keras.activations.softmax, keras.activations.sigmoid):
+        raise ValueError(
+            f"The classifier ends in {last.__name__}, but its loss is taken of logits: "
+            "leave that activation out."
+        )
 
 
 def _check(sigma, weight_decay, e_step, clip_norm):

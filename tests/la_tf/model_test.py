@@ -157,6 +157,19 @@ class HandTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class FitTest(tf.test.TestCase, parameterized.TestCase):
+    def test_class_weights_are_refused(self):
+        # Keras would take the policies for sample weights, without a word.
+        with self.assertRaisesRegex(ValueError, "class_weight does not work"):
+            _model(_linear()).fit(
+                tf.data.Dataset.from_tensors(_batch()), class_weight={0: 2.0}
+            )
+
+    @parameterized.parameters("softmax", "sigmoid")
+    def test_probabilities_are_refused(self, activation):
+        dense = keras.layers.Dense(4, activation=activation)
+        with self.assertRaisesRegex(ValueError, f"ends in {activation}"):
+            la_tf.LatentAugment(keras.Sequential([keras.Input([3]), dense]))
+
     def test_callbacks_come_by_themselves_and_first(self):
         seen = []
 

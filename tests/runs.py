@@ -1,8 +1,14 @@
 """Whole, tiny runs on the embedded digits, in the test's own process."""
 
+import atexit
 import dataclasses
+import fcntl
+import functools
 import os
+import pathlib
+import shutil
 import signal
+import tempfile
 from unittest import mock
 
 import numpy as np
@@ -14,6 +20,7 @@ from la_tf.config import TrainConfig
 from la_tf.run import checkpoints, store
 from la_tf.run import folder as run_folder
 from la_tf.train import loop
+from tests import helper
 
 # Columns of metrics.csv that tell the time, which no two runs share.
 CLOCK = ("seconds", "evaluation_seconds", "saving_seconds", "images_per_second")
@@ -24,12 +31,13 @@ SMALL = TrainConfig(
     model="wrn_10_1",
     limit_train=80,
     batch_size=16,
-    num_views=2,
+    num_views=3,
     epochs=4,
     learning_rate=0.1,
     final="cutmix",
     strategy="none",
     deterministic=True,
+    keep=4,
     verbosity=-1,
 )
 
@@ -41,14 +49,35 @@ def configuration(run_dir, **changes):
 
 def start(config):
     """The summary of a new run."""
-    return loop.train_and_evaluate(config, run_folder.fresh(config))
+    with helper.without_pictures():
+        return loop.train_and_evaluate(config, run_folder.fresh(config))
 
 
 def resume(run_dir, **changes):
     """The summary of a run that goes on, with flags given anew."""
     chosen = {"run_dir": str(run_dir), "resume": True, **changes}
     folder, config = run_folder.resumed(chosen)
-    return loop.train_and_evaluate(config, folder)
+    with helper.without_pictures():
+        return loop.train_and_evaluate(config, folder)
+
+
+@functools.cache
+def whole():
+    """The folder of a finished run of `SMALL`, which tests read or copy.
+
+    Processes that share `LA_TF_TEST_RUNS`, as pytest's do, make it once.
+    """
+    shared = os.environ.get("LA_TF_TEST_RUNS")
+    if shared is None:
+        shared = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, shared, ignore_errors=True)
+    run_dir = pathlib.Path(shared) / "whole"
+    with open(f"{run_dir}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (run_dir / "summary.json").exists():
+            start(configuration(run_dir))
+            disable_determinism()
+    return run_dir
 
 
 def disable_determinism():

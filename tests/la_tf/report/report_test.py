@@ -22,7 +22,7 @@ from PIL import Image
 from la_tf import console, methods, ops, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.report import example_views, markup, runs, writing
+from la_tf.report import example_views, markup, runs, summary, writing
 from la_tf.run import build, provenance, recorder
 from la_tf.run.folder import RunFolder
 from tests import helper
@@ -327,13 +327,15 @@ class OtherRunsTest(tf.test.TestCase):
         self.assertIn("trained training from", loss)
         self.assertIn("other test from", loss)
 
-    def test_priors_are_subtracted(self):
+    def test_priors_and_results_are_subtracted(self):
         other = copied(self.directory, "other", seed=7)
         priors = RunFolder(other).policies()
         # A tenth of all probability goes from the others to one policy.
         priors[-1] *= 0.9
         priors[-1, 5] += 0.1
-        RunFolder(other).write_history(rows(), priors, ops.OPERATIONS)
+        table = rows()
+        table[-1]["test_accuracy"] -= 0.0125
+        RunFolder(other).write_history(table, priors, ops.OPERATIONS)
         folder = self.directory / "to"
         text = written(TRAINED, other, to=folder, with_views=False)
         self.assertIn("Heat map of the prior of other minus that of trained", text)
@@ -341,13 +343,7 @@ class OtherRunsTest(tf.test.TestCase):
         share = RunFolder(TRAINED).policies()[-1, 5]
         self.assertAllClose(moved, 10 * (1 - share), atol=0.06)
         self.assertTrue((folder / "prior_difference_2.png").exists())
-
-    def test_results_are_told_against_the_first_run(self):
-        other = copied(self.directory, "other")
-        table = rows()
-        table[-1]["test_accuracy"] -= 0.0125
-        rewrite(other, table)
-        text = written(TRAINED, other, to=self.directory / "to", with_views=False)
+        # So are the results.
         self.assertIn("<td>−1.25 points</td>", text)
 
     def test_an_evaluation_is_shown(self):
@@ -412,7 +408,7 @@ class OtherRunsTest(tf.test.TestCase):
             table = rows()
             table[-1]["test_loss"] = loss
             rewrite(path, table)
-            text = written(path, to=self.directory / f"to {name}", with_views=False)
+            text = summary.section(*runs.read([path]), level=2)
             words = (
                 f"has diverged: its last test loss is {loss:.3g}, and guessing alone"
             )

@@ -4,7 +4,6 @@ import errno
 import os
 import pathlib
 import shutil
-import tempfile
 from unittest import mock
 
 import tensorflow as tf
@@ -107,10 +106,7 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.whole = pathlib.Path(tempfile.mkdtemp()) / "whole"
-        cls.addClassCleanup(shutil.rmtree, cls.whole.parent)
-        cls.config = runs.configuration(cls.whole, keep=4)
-        runs.start(cls.config)
+        cls.whole = runs.whole()
 
     def copy(self, last_step=20):
         """The run as it was when this step had just been saved."""

@@ -1,8 +1,9 @@
-"""One replica, two replicas and two processes give the same training."""
+"""One replica and two replicas give the same training.
 
-import json
+Two processes do so too: see `tests/long/processes_test.py`.
+"""
+
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ def _classifier(normalized):
     return keras.Sequential(layers)
 
 
-def _train(
+def train(
     strategy, normalized=False, half=False, broken=False, evaluates=False, **options
 ):
     """What two epochs of training leave, by name."""
@@ -122,7 +123,8 @@ def _batches(strategy, arrays):
     return strategy.distribute_datasets_from_function(lambda _: dataset)
 
 
-def _save(path, runs):
+def save(path, runs):
+    """Write what runs left, by the run and the name."""
     arrays = {
         f"{run}/{name}": np.asarray(value)
         for run, results in runs.items()
@@ -131,7 +133,8 @@ def _save(path, runs):
     np.savez(path, **arrays)
 
 
-def _load(path):
+def load(path):
+    """What `save` has written."""
     runs = {}
     with np.load(path) as arrays:
         for key in arrays:
@@ -149,33 +152,24 @@ def _run_mirrored(path):
     )
     runs = {}
     for name, options in OPTIONS.items():
-        runs[f"{name}_one"] = _train(tf.distribute.get_strategy(), **options)
-        runs[f"{name}_two"] = _train(mirrored, **options)
+        runs[f"{name}_one"] = train(tf.distribute.get_strategy(), **options)
+        runs[f"{name}_two"] = train(mirrored, **options)
     with mirrored.scope():
         model = LatentAugment(_classifier(False))
         try:
             model.compile("sgd", jit_compile=True)
         except ValueError as error:
             runs["jit"] = {"failure": str(error)}
-    _save(path, runs)
+    save(path, runs)
 
 
-def _run_worker(path):
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    _save(path, {name: _train(strategy, **OPTIONS[name]) for name in ("plain", "stop")})
-
-
-def _start(role, path, **environment):
-    environment = {
-        **os.environ,
-        PROGRAM: role,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "TF_CPP_MIN_LOG_LEVEL": "2",
-        "CUDA_VISIBLE_DEVICES": "-1",
-        **environment,
-    }
+def start(program, path, **environment):
+    """The process of a test file that trains, and saves what it has at the end."""
+    environment = helper.environment(
+        **{PROGRAM: "yes", "CUDA_VISIBLE_DEVICES": "-1", **environment}
+    )
     return subprocess.Popen(
-        [sys.executable, __file__, path],
+        [sys.executable, program, path],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -183,47 +177,27 @@ def _start(role, path, **environment):
     )
 
 
-def _finish(process):
+def finish(process):
+    """Wait for a process to end well."""
     output, _ = process.communicate(timeout=helper.PATIENCE)
     if process.returncode:
         raise RuntimeError(f"exit code {process.returncode}:\n{output[-4000:]}")
 
 
-def _free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-def _runs():
-    """What two replicas have at the end, and what each of two processes has."""
-    hosts = [f"127.0.0.1:{port}" for port in _free_ports(2)]
+def mirrored_runs():
+    """What one replica and two replicas have at the end of each case."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, f"{number}.npz") for number in range(3)]
-        processes = [_start("mirrored", paths[2])]
-        for worker, path in enumerate(paths[:2]):
-            task = {"type": "worker", "index": worker}
-            config = json.dumps({"cluster": {"worker": hosts}, "task": task})
-            processes.append(_start("worker", path, TF_CONFIG=config))
+        path = os.path.join(folder, "runs.npz")
+        process = start(__file__, path)
         try:
-            for process in processes:
-                _finish(process)
+            finish(process)
         finally:
-            for process in processes:
-                process.kill()
-        *workers, mirrored = (_load(path) for path in paths)
-    return mirrored, workers
+            process.kill()
+        return load(path)
 
 
-class StrategyTest(tf.test.TestCase, parameterized.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.mirrored, cls.workers = _runs()
-
-    def _assert_same(self, one, other, tolerance):
+class SameTestCase(tf.test.TestCase):
+    def assert_same(self, one, other, tolerance=1e-5):
         self.assertEqual(set(one), set(other))
         for name in one:
             if name not in ("copies", "failure"):
@@ -231,12 +205,19 @@ class StrategyTest(tf.test.TestCase, parameterized.TestCase):
                     one[name], other[name], rtol=tolerance, atol=tolerance, msg=name
                 )
 
+
+class StrategyTest(SameTestCase, parameterized.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.mirrored = mirrored_runs()
+
     @parameterized.parameters(
         ("plain", 1e-5), ("corrected_chunks", 1e-5), ("half_skip", 2e-3)
     )
     def test_two_replicas_train_as_one(self, name, tolerance):
         runs = self.mirrored
-        self._assert_same(runs[f"{name}_one"], runs[f"{name}_two"], tolerance)
+        self.assert_same(runs[f"{name}_one"], runs[f"{name}_two"], tolerance)
 
     @parameterized.parameters(*OPTIONS)
     def test_prior_is_the_same_in_all_replicas(self, name):
@@ -269,30 +250,15 @@ class StrategyTest(tf.test.TestCase, parameterized.TestCase):
         for run in runs["stop_one"], runs["stop_two"]:
             self.assertIn("not finite at step 1", str(run["failure"]))
             self.assertIn(f"question: {policy} (1).", str(run["failure"]))
-        self._assert_same(runs["stop_one"], runs["stop_two"], 1e-5)
+        self.assert_same(runs["stop_one"], runs["stop_two"])
 
     def test_compilation_under_a_strategy_is_refused(self):
         message = str(self.mirrored["jit"]["failure"])
         self.assertIn("under MirroredStrategy: leave out jit_compile", message)
 
-    def test_two_processes_train_as_one(self):
-        expected = self.mirrored["plain_one"]
-        for worker in self.workers:
-            self._assert_same(expected, worker["plain"], 1e-5)
-        one, other = (worker["plain"]["prior"] for worker in self.workers)
-        self.assertAllEqual(one, other)
-
-    def test_broken_view_of_one_process_stops_both(self):
-        expected = self.mirrored["stop_one"]
-        for worker in self.workers:
-            self.assertEqual(worker["stop"]["failure"], expected["failure"])
-            self._assert_same(expected, worker["stop"], 1e-5)
-
 
 if __name__ == "__main__":
     if PROGRAM in os.environ:
-        {"mirrored": _run_mirrored, "worker": _run_worker}[os.environ[PROGRAM]](
-            sys.argv[1]
-        )
+        _run_mirrored(sys.argv[1])
     else:
         tf.test.main()

@@ -1,0 +1,46 @@
+"""Every file of an export is evaluated as the run itself, TFLite's of each kind too."""
+
+import pathlib
+
+from absl.testing import absltest
+
+from la_tf import console
+from la_tf.export import TFLITE_KINDS, writer
+from tests.la_tf.evaluate.evaluate_test import main, read, trained
+
+
+class ExportedFilesTest(absltest.TestCase):
+    def test_every_exported_file_can_be_evaluated(self):
+        folder = pathlib.Path(self.create_tempdir().full_path)
+        run, summary = trained(folder / "run")
+        with console.Stages(7, verbosity=-1) as stages:
+            writer.export_run(run, folder / "served", stages, tflite=TFLITE_KINDS)
+        main(f"--run_dir={run.path}", "--robustness_images=0", "--verbosity=-1")
+        expected = read(run.path)
+        self.assertAlmostEqual(expected["top_1"], summary["last_accuracy"], places=6)
+        version = folder / "served" / "1"
+        files = sorted(path.name for path in version.glob("classifier*"))
+        self.assertEqual(
+            files,
+            ["classifier.keras"]
+            + [f"classifier_{kind}.tflite" for kind in sorted(TFLITE_KINDS)],
+        )
+        for name in files:
+            with self.subTest(name):
+                output = folder / name
+                main(
+                    f"--saved_model={version / name}",
+                    f"--output_dir={output}",
+                    "--robustness_images=0",
+                    "--verbosity=-1",
+                )
+                result = read(output)
+                # Whole numbers of eight bits move an answer at a border here and there.
+                few = 0.02 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["top_1"], expected["top_1"], delta=few)
+                few = 0.05 if "int8" in name else 0.003
+                self.assertAlmostEqual(result["loss"], expected["loss"], delta=few)
+
+
+if __name__ == "__main__":
+    absltest.main()

@@ -17,7 +17,7 @@ from tests.drills import commands
 
 NAMES = (
     *("kills", "disks", "corruptions", "images", "flags", "requests", "machines"),
-    *("replicas", "soak"),
+    *("service", "replicas", "soak"),
 )
 PAGE = helper.ROOT / "RELIABILITY.md"
 

@@ -16,7 +16,7 @@ from absl.testing import parameterized
 from tensorflow import keras
 from tensorflow.python.framework import config as tensorflow_config
 
-from la_tf import keras_generation, methods
+from la_tf import keras_generation, methods, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import build, checkpoints, provenance, restore
@@ -290,6 +290,75 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
         file = self.create_tempfile(content="no arrays").full_path
         with self.assertRaisesRegex(UserError, "--prior_from"):
             start(configuration("unused", prior_from=file))
+
+
+class BadPriorTest(parameterized.TestCase):
+    """A --prior_from that is damaged, or something else."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = pathlib.Path(self.create_tempdir().full_path) / "policy.npz"
+        self.arrays = {
+            "prior": np.full([2, 256], 1 / 256, np.float32),
+            "operations": policy.operations_of("latentaugment"),
+        }
+
+    def save(self, **changes):
+        np.savez(self.path, **{**self.arrays, **changes})
+
+    def assert_refused(self, words="", path=None):
+        path = path or self.path
+        with self.assertRaisesRegex(UserError, f"--prior_from={path} .*{words}"):
+            build.read_prior(path, "latentaugment")
+
+    def test_what_is_right(self):
+        self.save()
+        expected = self.arrays["prior"][-1]
+        for path in (self.path, self.path.parent):
+            found = build.read_prior(path, "latentaugment")
+            np.testing.assert_array_equal(found, expected)
+
+    @parameterized.parameters(
+        (lambda prior: -prior, "none negative"),
+        (lambda prior: 2 * prior, "sum to 1"),
+        (lambda prior: np.nan * prior, "not finite"),
+        (lambda prior: np.inf * prior, "not finite"),
+        (lambda prior: prior[:, 1:], r"shape \(255,\)"),
+        (lambda prior: prior[0], r"shape \(256,\)"),
+        (lambda prior: prior[None], r"shape \(1, 2, 256\)"),
+        (lambda prior: prior[:0], "out of bounds"),
+        (lambda prior: prior.astype(int), "int64"),
+        (lambda prior: prior.astype(str), "<U"),
+        (lambda prior: prior.astype(object), "allow_pickle"),
+    )
+    def test_probabilities_that_are_none(self, change, words):
+        self.save(prior=change(self.arrays["prior"]))
+        self.assert_refused(words)
+
+    @parameterized.parameters("prior", "operations")
+    def test_an_array_that_is_missing(self, name):
+        del self.arrays[name]
+        self.save()
+        self.assert_refused(f"{name} is not a file in the archive")
+
+    def test_other_operations(self):
+        self.save(operations=self.arrays["operations"][::-1])
+        self.assert_refused("other operations")
+
+    def test_damaged_files(self):
+        self.save()
+        data = self.path.read_bytes()
+        middle = len(data) // 3
+        flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+        for content in (b"", b"text", data[:middle], bytes(len(data)), flipped):
+            self.path.write_bytes(content)
+            self.assert_refused()
+
+    def test_what_is_no_file(self):
+        self.assert_refused("no file")
+        self.assert_refused("no file", self.path.parent)
+        os.mkfifo(self.path)
+        self.assert_refused("no file")
 
 
 class WordsTest(tf.test.TestCase):

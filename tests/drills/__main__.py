@@ -1,6 +1,6 @@
 """Runs the long drills and writes what they found into RELIABILITY.md.
 
-python -m tests.drills             # all of them, about an hour on two cores
+python -m tests.drills             # all of them, about two hours on two cores
 python -m tests.drills kills flags
 """
 

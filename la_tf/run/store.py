@@ -17,7 +17,7 @@ from la_tf import files
 from la_tf.errors import UserError
 
 _INDEX = re.compile(r"step-(\d+)\.index")
-_PLACES = re.compile(r"\{\{[^}]*\}\}|\[Op:[^\]]*\]")
+_PLACES = re.compile(r"\{\{[^}]*\}\}|\[Op:.*")
 
 # What TensorFlow raises for a file that is cut short, garbled or of another network.
 UNREADABLE = (

@@ -381,6 +381,16 @@ class WordsTest(tf.test.TestCase):
         lines = train_command.closing(summary, run_folder.RunFolder("runs/one"))
         self.assertEqual(lines[1], "The run has diverged.")
 
+    def test_mixed_precision_without_a_gpu_is_told(self):
+        self.addCleanup(keras.mixed_precision.set_global_policy, "float32")
+        config = configuration("unused", mixed_precision=True, deterministic=False)
+        with (
+            mock.patch.object(tf.config, "list_physical_devices", return_value=[]),
+            mock.patch.object(loop.sys.stderr, "write") as told,
+        ):
+            loop._set_up(config)
+            self.assertIn("for GPUs", told.call_args.args[0])
+
     def test_another_type_of_machine_is_told_in_one_line(self):
         config = configuration("unused", resume=True)
         folder = mock.Mock(path="unused")

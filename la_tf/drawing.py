@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 
 import matplotlib
 import numpy as np
@@ -73,7 +74,10 @@ def pixels(figure):
 def png(figure):
     """Return the figure as the bytes of a PNG file."""
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=160, metadata={"Software": None})
+    with warnings.catch_warnings():
+        # A sign that the font has not is drawn as a box, and that can be seen.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(file, format="png", dpi=160, metadata={"Software": None})
     return file.getvalue()
 
 

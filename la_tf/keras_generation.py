@@ -133,15 +133,6 @@ def may_assign_in_replica(variable):
     )
 
 
-def not_in_checkpoints(model):
-    """Return by name what a `tf.train.Checkpoint` of the model would leave out."""
-    if NUMBER == 2:
-        return {}
-    # Keras 3 does not show its metrics to TensorFlow.
-    variables = [each for metric in model.metrics for each in metric.variables]
-    return {"metrics": [tensorflow_variable(each) for each in variables]}
-
-
 def progress_bar():
     """Return a callback class that owns a tqdm bar, `overall_progress_tqdm`."""
     if NUMBER == 3:

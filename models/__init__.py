@@ -57,10 +57,17 @@ def load(path):
     """Return the `keras.Model` in a `.keras` file of one of these networks.
 
     `keras.models.load_model` does the same once the network's module, such as
-    `models.wrn`, is imported: that is when Keras learns of its layers.
+    `models.wrn`, is imported: that is when Keras learns of its layers. But here a file
+    with anything else in it, which might run as a program, is not loaded.
+
+    Raises:
+        ValueError: it is no such file.
     """
     from tensorflow import keras
 
+    from models import saved_file
+
+    saved_file.check(path)
     for family in names.FAMILIES:
         importlib.import_module(f"models.{family}")
     return keras.models.load_model(path, compile=False)

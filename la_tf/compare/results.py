@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import os
 import pathlib
 import statistics
 
+from la_tf import files
 from la_tf.compare.setting import fingerprint
 from la_tf.errors import UserError
 from la_tf.run.folder import RunFolder
@@ -115,11 +115,8 @@ def write(path, found):
     writer.writeheader()
     writer.writerows(dataclasses.asdict(result) for result in found.values())
     path = pathlib.Path(path)
-    partial = path.with_name(f"{path.name}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text.getvalue(), "utf-8")
-        os.replace(partial, path)
+        files.write(path, text.getvalue().encode())
     except OSError as error:
         raise UserError(
             f"{path} cannot be written ({error.strerror}); choose another "

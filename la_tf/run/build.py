@@ -133,6 +133,9 @@ def read_prior(path, transforms):
     path = pathlib.Path(path)
     file = run_folder.RunFolder(path).policy_path if path.is_dir() else path
     try:
+        # A pipe would be waited for.
+        if not file.is_file():
+            raise FileNotFoundError(f"there is no file {file}")
         priors, operations, _ = run_folder.read_policies(file)
         probabilities = prior.checked(priors[-1], policy.NUM_POLICIES)
     except run_folder.UNREADABLE as error:

@@ -56,7 +56,6 @@ class Checkpointer(keras.callbacks.Callback):
                 step=self._step,
                 epoch_seconds=self._epoch_seconds,
                 history=recorder.history,
-                **keras_generation.not_in_checkpoints(model),
             ),
             folder.checkpoints,
             plan.worker,
@@ -68,7 +67,15 @@ class Checkpointer(keras.callbacks.Callback):
             plan.worker,
             1,
         )
-        self._epoch_metrics = None
+        self._metrics = strategies.ReplicaValues(
+            model.distribute_strategy,
+            [
+                keras_generation.tensorflow_variable(variable)
+                for metric in model.metrics
+                for variable in metric.variables
+            ],
+        )
+        self._is_in_epoch = False
         self.global_step = 0
 
     def restore(self):
@@ -97,10 +104,9 @@ class Checkpointer(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         # fit has just reset the metrics; those of a half-done epoch go on instead.
-        if self._epoch_metrics is not None:
-            for variable, value in self._epoch_metrics:
-                variable.assign(value)
-            self._epoch_metrics = None
+        if self._is_in_epoch:
+            self._metrics.assign(self._recorder.history.metrics)
+            self._is_in_epoch = False
 
     def on_train_batch_end(self, batch, logs=None):
         self.global_step += 1
@@ -151,6 +157,7 @@ class Checkpointer(keras.callbacks.Callback):
             )
         self._step.assign(self.global_step)
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
+        self._recorder.history.metrics = self._metrics.read()
         self._store.save(self.global_step)
         self._saved_at = time.monotonic()
 
@@ -177,12 +184,7 @@ class Checkpointer(keras.callbacks.Callback):
     def _take_up(self, path):
         self.global_step = int(self._step)
         step = self.global_step % self._plan.steps_per_epoch
-        if step:
-            self._epoch_metrics = [
-                (variable, variable.numpy())
-                for metric in self._model.metrics
-                for variable in metric.variables
-            ]
+        self._is_in_epoch = step > 0
         is_chief = self._plan.worker == 0
         if is_chief:
             self._mend(path)

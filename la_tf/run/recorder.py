@@ -32,11 +32,13 @@ class History(tf.train.experimental.PythonState):
     Attributes:
         rows: those of metrics.csv.
         priors: the prior at the end of every epoch.
+        metrics: those of the epoch under way, [replicas, values].
     """
 
     def __init__(self):
         self.rows = []
         self.priors = []
+        self.metrics = np.zeros([0, 0], np.float32)
 
     @property
     def best_row(self):
@@ -50,7 +52,12 @@ class History(tf.train.experimental.PythonState):
     def serialize(self):
         """Return the history as bytes."""
         file = io.BytesIO()
-        np.savez(file, rows=json.dumps(self.rows), priors=np.asarray(self.priors))
+        np.savez(
+            file,
+            rows=json.dumps(self.rows),
+            priors=np.asarray(self.priors),
+            metrics=self.metrics,
+        )
         return file.getvalue()
 
     def deserialize(self, string_value):
@@ -58,6 +65,7 @@ class History(tf.train.experimental.PythonState):
         with np.load(io.BytesIO(string_value), allow_pickle=False) as arrays:
             self.rows = json.loads(str(arrays["rows"]))
             self.priors = list(arrays["priors"])
+            self.metrics = arrays["metrics"]
 
 
 class Recorder(keras.callbacks.Callback):

@@ -17,6 +17,7 @@ from la_tf import files
 from la_tf.errors import UserError
 
 _INDEX = re.compile(r"step-(\d+)\.index")
+_PLACES = re.compile(r"\{\{[^}]*\}\}|\[Op:.*")
 
 # What TensorFlow raises for a file that is cut short, garbled or of another network.
 UNREADABLE = (
@@ -26,7 +27,7 @@ UNREADABLE = (
 
 # What a disk that is full, read-only or gone makes TensorFlow raise. Not all of its
 # errors: a lost worker is no fault of the disk's.
-_DISK_ERRORS = (
+DISK_ERRORS = (
     OSError,
     tf.errors.FailedPreconditionError,
     tf.errors.NotFoundError,
@@ -60,10 +61,10 @@ class Store:
         try:
             self._write(number, partial)
             self._sweep()
-        except _DISK_ERRORS as error:
+        except DISK_ERRORS as error:
             raise UserError(
                 f"a checkpoint cannot be written to {self.directory} "
-                f"({_reason(error)}); the one before stays: make room, pass --resume."
+                f"({reason(error)}); the one before stays: make room, pass --resume."
             ) from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -118,7 +119,9 @@ def _remove(path):
         part.unlink()
 
 
-def _reason(error):
+def reason(error):
+    """Return what one of `DISK_ERRORS` says, without TensorFlow's own places."""
     if isinstance(error, OSError):
         return error.strerror
-    return str(error.message).splitlines()[0].rsplit(";", 1)[-1].strip()
+    said = _PLACES.sub("", str(error.message)).strip()
+    return said.splitlines()[0].rsplit(";", 1)[-1].strip()

@@ -2,6 +2,7 @@
 
 import zlib
 
+import numpy as np
 import tensorflow as tf
 
 from la_tf.errors import UserError
@@ -110,6 +111,51 @@ def check_agreement(strategy, values):
             f"the workers do not agree on {', '.join(differing)}; start all of them "
             "with the same flags and the same data."
         )
+
+
+class ReplicaValues:
+    """Scalar variables of which every replica has a value of its own.
+
+    Across the replicas only their sum can be read. A sum that is split evenly again
+    and added to is not to the bit the sum that the replicas would have had.
+
+    Args:
+        strategy: the tf.distribute strategy.
+        variables: float32 tf.Variables.
+    """
+
+    def __init__(self, strategy, variables):
+        self._strategy = strategy
+        self._variables = variables
+
+    def read(self):
+        """Return them as an array [replicas, variables]; all workers must ask."""
+        return self._read().numpy()
+
+    def assign(self, values):
+        """Set them to what `read` gave, maybe in a run with more or fewer replicas."""
+        replicas = self._strategy.num_replicas_in_sync
+        if len(values) != replicas:
+            values = np.tile(values.sum(0) / replicas, [replicas, 1])
+        self._assign(tf.constant(values, tf.float32))
+
+    @tf.function
+    def _read(self):
+        def row():
+            values = [tf.identity(variable) for variable in self._variables]
+            return tf.stack(values)[tf.newaxis]
+
+        return self._strategy.gather(self._strategy.run(row), axis=0)
+
+    @tf.function
+    def _assign(self, values):
+        def assign():
+            context = tf.distribute.get_replica_context()
+            row = tf.gather(values, context.replica_id_in_sync_group)
+            for variable, value in zip(self._variables, tf.unstack(row)):
+                variable.assign(value)
+
+        self._strategy.run(assign)
 
 
 @tf.function

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import tensorflow as tf
 from tensorflow import keras
 
 from la_tf import drawing, methods, policy
-from la_tf.run import view_samples
+from la_tf.errors import UserError
+from la_tf.run import store, view_samples
 
 # Column of metrics.csv: name in TensorBoard, one chart group for each first word.
 SCALARS = {
@@ -57,12 +59,14 @@ class TensorBoard(keras.callbacks.Callback):
         self._steps = 0
 
     def on_train_begin(self, logs=None):
-        if self._writer is None:
-            self._writer = (
-                tf.summary.create_file_writer(str(self._folder.tensorboard))
-                if self._folder.writable
-                else tf.summary.create_noop_writer()
-            )
+        if self._writer is not None:
+            return
+        if not self._folder.writable:
+            self._writer = tf.summary.create_noop_writer()
+            return
+        with self._told():
+            path = str(self._folder.tensorboard)
+            self._writer = tf.summary.create_file_writer(path)
 
     def on_train_batch_end(self, batch, logs=None):
         self._steps += 1
@@ -82,7 +86,19 @@ class TensorBoard(keras.callbacks.Callback):
             if not math.isnan(row["test_accuracy"]):
                 for name, pixels in self._pictures.of(self.model, row["epoch"]):
                     tf.summary.image(name, pixels[None])
-        self._writer.flush()
+        with self._told():
+            self._writer.flush()
+
+    @contextlib.contextmanager
+    def _told(self):
+        """Tell in a sentence of a disk that cannot be written to."""
+        try:
+            yield
+        except store.DISK_ERRORS as error:
+            raise UserError(
+                f"{self._folder.tensorboard} cannot be written "
+                f"({store.reason(error)}); make room there, pass --resume."
+            ) from None
 
 
 class _Pictures:

@@ -226,7 +226,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         model, images, logits = self._moved(name)
         path = os.path.join(self.folder, "network.keras")
         model.save(path)
-        self.assertAllEqual(keras.models.load_model(path)(images), logits)
+        self.assertAllEqual(models.load(path)(images), logits)
 
     @parameterized.parameters(*SMALL)
     def test_saved_model(self, name):

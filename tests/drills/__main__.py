@@ -1,6 +1,6 @@
 """Runs the long drills and writes what they found into RELIABILITY.md.
 
-python -m tests.drills             # all of them, about an hour on two cores
+python -m tests.drills             # all of them, about two hours on two cores
 python -m tests.drills kills flags
 """
 
@@ -17,7 +17,7 @@ from tests.drills import commands
 
 NAMES = (
     *("kills", "disks", "corruptions", "images", "flags", "requests", "machines"),
-    *("replicas", "soak"),
+    *("service", "replicas", "soak"),
 )
 PAGE = helper.ROOT / "RELIABILITY.md"
 
@@ -42,9 +42,10 @@ def main(names):
 
 
 def _record(name, what, tried, held):
-    """Put a drill's counts into its row of the table."""
+    """Put a drill's counts and the day into its row of the table."""
     text = PAGE.read_text("utf-8")
-    row = f"| `{name}` | {tried:,} | {held:,} | {' '.join(what.split())} |\n"
+    counts = f"{tried:,} | {held:,} | {time.strftime('%Y-%m-%d')}"
+    row = f"| `{name}` | {counts} | {' '.join(what.split())} |\n"
     pattern = re.compile(rf"^\| `{name}` \|.*\n", re.MULTILINE)
     if not pattern.search(text):
         raise SystemExit(f"{PAGE} has no row for {name}.")

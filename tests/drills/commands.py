@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import runpy
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -144,6 +145,34 @@ def call(function, *arguments):
         content = file.read()
     os.waitpid(pid, 0)
     return pickle.loads(content)
+
+
+def spawn(function, *arguments):
+    """The number of a process that does nothing but call a function."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            function(*arguments)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def kill(pid):
+    """Kill a process that was spawned."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def free_addresses(count):
+    """Addresses on this machine at which nobody listens."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+    for one in sockets:
+        one.close()
+    return addresses
 
 
 def differences(run_dir, other):

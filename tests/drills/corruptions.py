@@ -1,4 +1,4 @@
-"""Every file of a run and of an export, damaged in every way."""
+"""Every file of a run, an export and a prepared data set, damaged in every way."""
 
 import json
 import random
@@ -7,8 +7,9 @@ import shutil
 from tests.drills import commands
 
 WHAT = (
-    "Every file of a finished run or an export cut, emptied, zeroed, with a flipped "
-    "bit or deleted: one sentence, or the same result as without the damage."
+    "Every file of a finished run, an export or a prepared data set cut, emptied, "
+    "zeroed, with a flipped bit or deleted: one sentence, or the same result as "
+    "without the damage."
 )
 
 
@@ -40,22 +41,29 @@ def run(root):
                     ended.code == 0 and result == expected[name]
                 )
                 yield f"{file} {how}: {name}", held, f"{ended.code} {ended.said}"
-    yield from _exports(root, export, generator)
+    yield from _damaged(
+        export, generator, lambda: _evaluated(root, f"--saved_model={export}")
+    )
+    data = root / "data"
+    commands.call(_prepare, data, root / "official")
+    yield from _damaged(data, generator, lambda: _trained_on(root, data))
 
 
-def _exports(root, export, generator):
-    kept = root / "kept"
-    shutil.copytree(export, kept)
-    expected, _ = _evaluated(root, f"--saved_model={export}")
-    files = [path.relative_to(export) for path in export.rglob("*") if path.is_file()]
+def _damaged(folder, generator, use):
+    """Yield the cases of a folder that is used in one way."""
+    kept = folder.with_name(f"{folder.name}-kept")
+    shutil.copytree(folder, kept)
+    expected, _ = use()
+    assert expected is not None
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     for file in sorted(files):
         for how in commands.DAMAGES:
-            shutil.rmtree(export)
-            shutil.copytree(kept, export)
-            commands.damage(export / file, how, generator)
-            result, ended = _evaluated(root, f"--saved_model={export}")
+            shutil.rmtree(folder)
+            shutil.copytree(kept, folder)
+            commands.damage(folder / file, how, generator)
+            result, ended = use()
             held = ended.is_refusal or (ended.code == 0 and result == expected)
-            yield f"export {file} {how}", held, f"{ended.code} {ended.said}"
+            yield f"{folder.name}/{file} {how}", held, f"{ended.code} {ended.said}"
 
 
 def _resumed(copy, whole):
@@ -78,3 +86,30 @@ def _reported(copy):
     ended = commands.run("report", f"--run_dir={copy}", "--views=false")
     page = copy / "report" / "report.html"
     return (page.read_text() if page.exists() else None), ended
+
+
+def _prepare(data_dir, official):
+    """Prepare sixty images as if they were all of CIFAR-10."""
+    from la_tf.prepare import conversion
+    from tests.la_tf.prepare import prepare_test
+
+    prepare_test.write(official, prepare_test.cifar10_files("binary"))
+    request = conversion.Request("cifar10", str(data_dir), archive=str(official))
+    checksums = {"cifar10": prepare_test.cifar10_checksums()}
+    return str(conversion.prepare(request, checksums)[0])
+
+
+def _trained_on(root, data_dir):
+    """What a run keeps of its images, and how it ended."""
+    run_dir = root / "trained"
+    shutil.rmtree(run_dir, ignore_errors=True)
+    ended = commands.run(
+        "train",
+        *("--dataset=cifar10", f"--data_dir={data_dir}", f"--run_dir={run_dir}"),
+        *("--model=wrn_10_1", "--method=baseline", "--epochs=1", "--batch_size=10"),
+        *("--strategy=none", "--verbosity=-1"),
+    )
+    if ended.code:
+        return None, ended
+    data = json.loads((run_dir / "config.json").read_text())["data"]
+    return data, ended

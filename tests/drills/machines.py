@@ -1,16 +1,15 @@
 """Two workers on this machine, one of which is lost, late or different."""
 
 import json
-import shutil
 import signal
-import socket
 import time
 
 from tests.drills import commands
 
 WHAT = (
-    "Two workers on loopback, one killed, stopped, ended or different: all end with a "
-    "sentence that names it, and the resumed run is equal to the bit."
+    "Two workers on loopback, one killed, killed and restarted, stopped, ended, "
+    "different or missing: all end with a sentence that names it, and the resumed run "
+    "is equal to the bit."
 )
 FLAGS = (
     *("--model=wrn_10_1", "--limit_train=80", "--batch_size=16", "--num_views=2"),
@@ -32,6 +31,7 @@ def run(root):
     assert [end.code for end in ended] == [0, 0], ended
     for name, (victim, number) in LOSSES.items():
         yield name, *_lose(root / name.replace(" ", "_"), whole, victim, number)
+    yield "worker killed and restarted", *_restart(root / "restarted", whole)
     differing = [
         command.wait(120)
         for command in _start(root / "seeds", each=(["--seed=1"], ["--seed=2"]))[0]
@@ -45,8 +45,7 @@ def run(root):
 
 def _lose(run_dir, whole, victim, number):
     started, addresses = _start(run_dir)
-    while not list((run_dir / "checkpoints").glob("step-*.index")):
-        time.sleep(0.05)
+    _wait_for_checkpoint(run_dir)
     started[victim].signal(number)
     lost_at = time.monotonic()
     survivor = started[1 - victim].wait(300)
@@ -66,30 +65,54 @@ def _lose(run_dir, whole, victim, number):
     return told and not found, note
 
 
+def _restart(run_dir, whole):
+    """The worker is back at once, the chief when it has heard of the loss."""
+    (chief, worker), addresses = _start(run_dir)
+    _wait_for_checkpoint(run_dir)
+    worker.signal(signal.SIGKILL)
+    worker.wait()
+    lost_at = time.monotonic()
+    again = _worker(run_dir, addresses, 1, ["--resume"])
+    survivor = chief.wait(300)
+    seconds = time.monotonic() - lost_at
+    told = survivor.is_refusal and addresses[1] in survivor.said
+    ended = [_worker(run_dir, addresses, 0, ["--resume"]).wait(300), again.wait(300)]
+    if any(end.code for end in ended):
+        # The new worker met the old chief: whatever supervises them starts both.
+        told &= all(end.code == 0 or end.is_refusal for end in ended)
+        resumed = _start(run_dir, each=(["--resume"],) * 2)[0]
+        ended = [command.wait(300) for command in resumed]
+    found = commands.differences(run_dir, whole) if ended[0].code == 0 else ["failed"]
+    note = f"after {seconds:.0f} s: {survivor.said[-300:]}; {ended}"
+    return told and not found, f"{note}; differs: {found[:5]}"
+
+
 def _alone(run_dir):
-    (chief,), addresses = _start(run_dir, count=1)
+    addresses = commands.free_addresses(2)
+    chief = _worker(run_dir, addresses, 0)
     time.sleep(25)
     chief.signal(signal.SIGKILL)
     ended = chief.wait()
     return f"waiting for {addresses[1]}" in ended.said, ended.said
 
 
-def _start(run_dir, each=((), ()), count=2):
-    """The workers' commands, and all addresses."""
-    shutil.rmtree(run_dir / "lock", ignore_errors=True)
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    started = []
-    for index in range(count):
-        task = {"type": "worker", "index": index}
-        config = {"cluster": {"worker": addresses}, "task": task}
-        flags = each[index] if "--resume" in each[index] else (*FLAGS, *each[index])
-        variables = {"TF_CONFIG": json.dumps(config)}
-        started.append(
-            commands.Command(
-                "train", *flags, f"--run_dir={run_dir}", variables=variables
-            )
-        )
+def _wait_for_checkpoint(run_dir):
+    while not list((run_dir / "checkpoints").glob("step-*.index")):
+        time.sleep(0.05)
+
+
+def _start(run_dir, each=((), ())):
+    """The workers' commands, and their addresses."""
+    addresses = commands.free_addresses(2)
+    started = [_worker(run_dir, addresses, index, each[index]) for index in range(2)]
     return started, addresses
+
+
+def _worker(run_dir, addresses, index, flags=()):
+    task = {"type": "worker", "index": index}
+    config = {"cluster": {"worker": addresses}, "task": task}
+    flags = flags if "--resume" in flags else (*FLAGS, *flags)
+    variables = {"TF_CONFIG": json.dumps(config)}
+    return commands.Command(
+        "train", *flags, f"--run_dir={run_dir}", variables=variables
+    )

@@ -1,5 +1,7 @@
 """Pictures of whatever classes may be called."""
 
+import warnings
+
 import numpy as np
 from absl.testing import absltest
 
@@ -9,11 +11,14 @@ from la_tf.evaluate import confusion
 
 class NamesTest(absltest.TestCase):
     def test_a_name_is_text_and_never_mathematics(self):
-        names = ["$a_{$", "$$", "\\frac{1}", "100 %"]
-        figure = confusion.draw(np.eye(4, dtype=int), names, "$x_{$")
+        names = ["$a_{$", "$$", "\\frac{1}", "100 %", "日本"]
+        figure = confusion.draw(np.eye(5, dtype=int), names, "$x_{$")
         shown = {text.get_text() for text in figure.axes[0].get_xticklabels()}
         self.assertEqual(shown, set(names))
-        self.assertStartsWith(drawing.png(figure).decode("latin1"), "\x89PNG")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            png = drawing.png(figure)
+        self.assertStartsWith(png.decode("latin1"), "\x89PNG")
         self.assertIn("$a_{$", drawing.svg(figure))
 
 

@@ -14,6 +14,7 @@ import pathlib, sys
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
+from la_tf import keras_generation
 from la_tf.model import LatentAugment
 from la_tf.run import store, strategies
 
@@ -50,6 +51,16 @@ def state_of(model):
     state = [*model.classifier.variables, *model.optimizer.variables]
     return [*state, model.prior.probabilities]
 
+def metrics_of(model):
+    variables = [each for metric in model.metrics for each in metric.variables]
+    variables = list(map(keras_generation.tensorflow_variable, variables))
+    return strategies.ReplicaValues(strategy, variables)
+
+class GoOn(keras.callbacks.Callback):
+    # fit has just reset the metrics.
+    def on_epoch_begin(self, epoch, logs=None):
+        metrics_of(second).assign(metrics)
+
 def evaluated(model):
     return model.evaluate(views[:, 0], labels[:, 0], batch_size=BATCH, verbose=0)
 
@@ -58,13 +69,20 @@ whole.fit(batches, verbose=0)
 first = new_model()
 first.fit(batches.take(STEPS // 2), verbose=0)
 store_of(first).save(1)
+metrics = metrics_of(first).read()
 second = new_model()
 store_of(second).read(pathlib.Path(sys.argv[1]) / "step-1")
-second.fit(batches.skip(STEPS // 2), verbose=0)
+second.fit(batches.skip(STEPS // 2), callbacks=[GoOn()], verbose=0)
 same = [
     np.array_equal(one.numpy(), other.numpy())
     for one, other in zip(state_of(whole), state_of(second))
 ]
+# Each replica's own metrics go on, and their sum is as it would have been.
+metrics = metrics_of(whole).read()
+same.append(metrics.shape[0] == 2 and not np.array_equal(*metrics))
+same.append(np.array_equal(metrics_of(second).read(), metrics))
+metrics_of(second).assign(np.concatenate([metrics, metrics]))
+same.append(np.allclose(metrics_of(second).read().sum(0), 2 * metrics.sum(0)))
 # What is evaluated is what is saved: each replica has the same averages.
 store_of(second).save(2)
 store_of(first).read(pathlib.Path(sys.argv[1]) / "step-2")

@@ -317,6 +317,14 @@ class Cifar100Test(PrepareTestCase):
         self.assertEqual(sorted(source.train.labels), list(range(0, 100, 5)))
         self.assertEqual(source.class_names[99], "kind99")
 
+    def test_names_that_are_not_the_official_ones(self):
+        given = write(self.temporary / "given", self.files("python"))
+        official = digests(self.files("python"))
+        write(given, {"meta": python_batch(fine_label_names=["a"])})
+        with self.assertRaisesRegex(UserError, "meta is damaged or not the official"):
+            self.prepare("cifar100", official, archive=str(given))
+        self.assert_nothing_written()
+
     def test_binary_batches_without_checksums_must_be_whole_and_balanced(self):
         files = self.files("binary")
         # Twenty classes with an image each are not equal to the eighty without one.

@@ -14,6 +14,7 @@ from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 from la_tf.run import lock
+from tests import helper
 
 # Holds the lock of a folder, says so, and waits to be killed or told to end.
 HOLDER = """
@@ -173,6 +174,23 @@ class FolderTest(absltest.TestCase):
             pass
         self.assertEqual(theirs.record(), {"owner": "theirs"})
         self.assertEqual(os.listdir(path), ["config.json"])
+
+    def test_the_command_does_not_resume_a_run_that_lives(self):
+        folder = run_folder.RunFolder(self.create_tempdir().full_path)
+        config = TrainConfig(run_dir=str(folder.path))
+        with folder.taken(new=True):
+            folder.write_record({"config": config.values(), "versions": {}})
+            ended = subprocess.run(
+                [sys.executable, "-m", "la_tf.train", "--resume"]
+                + [f"--run_dir={folder.path}"],
+                env=helper.environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertTrue((folder.path / lock.NAME).exists())
+        self.assertEqual(ended.returncode, 2)
+        self.assertRegex(ended.stderr, f"^error: .* in use by process {os.getpid()} ")
 
 
 if __name__ == "__main__":

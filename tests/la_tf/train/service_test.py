@@ -62,7 +62,7 @@ class LostBatchesTest(tf.test.TestCase):
         folder = run_folder.RunFolder(self.create_tempdir().full_path)
         model = tf.Module()
         model.classifier = tf.Module()
-        model.metrics = []
+        model.metrics, model.distribute_strategy = [], tf.distribute.get_strategy()
         history = recorder.Recorder(folder, PLAN, None, ())
         checkpointer = checkpoints.Checkpointer(
             model, folder, PLAN, history, mock.Mock(), keep=2, minutes=1

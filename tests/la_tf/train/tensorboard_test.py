@@ -14,6 +14,7 @@ from tensorflow import keras
 from la_tf import ops
 from la_tf.config import TrainConfig
 from la_tf.data import batches
+from la_tf.errors import UserError
 from la_tf.model import LatentAugment
 from la_tf.run import build, recorder, view_samples
 from la_tf.run.folder import RunFolder
@@ -149,6 +150,14 @@ class RunTest(tf.test.TestCase):
 
 
 class TensorBoardTest(tf.test.TestCase):
+    def test_a_place_that_cannot_be_written(self):
+        folder = RunFolder(self.create_tempdir().full_path)
+        (folder.path / "tensorboard").write_text("a file in its place")
+        callback = tensorboard.TensorBoard(folder, TrainConfig(), None, None, None)
+        told = rf"^{folder.tensorboard} cannot be written \(/.* is not a directory\);"
+        with self.assertRaisesRegex(UserError, told):
+            callback.on_train_begin()
+
     def test_without_policies_no_prior_is_drawn(self):
         folder, *_ = train(
             self.create_tempdir().full_path,

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from la_tf import keras_generation, methods
+from la_tf import keras_generation, methods, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import build, provenance, restore
@@ -199,6 +199,75 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
             runs.start(runs.configuration("unused", prior_from=file))
 
 
+class BadPriorTest(parameterized.TestCase):
+    """A --prior_from that is damaged, or something else."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = pathlib.Path(self.create_tempdir().full_path) / "policy.npz"
+        self.arrays = {
+            "prior": np.full([2, 256], 1 / 256, np.float32),
+            "operations": policy.operations_of("latentaugment"),
+        }
+
+    def save(self, **changes):
+        np.savez(self.path, **{**self.arrays, **changes})
+
+    def assert_refused(self, words="", path=None):
+        path = path or self.path
+        with self.assertRaisesRegex(UserError, f"--prior_from={path} .*{words}"):
+            build.read_prior(path, "latentaugment")
+
+    def test_what_is_right(self):
+        self.save()
+        expected = self.arrays["prior"][-1]
+        for path in (self.path, self.path.parent):
+            found = build.read_prior(path, "latentaugment")
+            np.testing.assert_array_equal(found, expected)
+
+    @parameterized.parameters(
+        (lambda prior: -prior, "none negative"),
+        (lambda prior: 2 * prior, "sum to 1"),
+        (lambda prior: np.nan * prior, "not finite"),
+        (lambda prior: np.inf * prior, "not finite"),
+        (lambda prior: prior[:, 1:], r"shape \(255,\)"),
+        (lambda prior: prior[0], r"shape \(256,\)"),
+        (lambda prior: prior[None], r"shape \(1, 2, 256\)"),
+        (lambda prior: prior[:0], "out of bounds"),
+        (lambda prior: prior.astype(int), "int64"),
+        (lambda prior: prior.astype(str), "<U"),
+        (lambda prior: prior.astype(object), "allow_pickle"),
+    )
+    def test_probabilities_that_are_none(self, change, words):
+        self.save(prior=change(self.arrays["prior"]))
+        self.assert_refused(words)
+
+    @parameterized.parameters("prior", "operations")
+    def test_an_array_that_is_missing(self, name):
+        del self.arrays[name]
+        self.save()
+        self.assert_refused(f"{name} is not a file in the archive")
+
+    def test_other_operations(self):
+        self.save(operations=self.arrays["operations"][::-1])
+        self.assert_refused("other operations")
+
+    def test_damaged_files(self):
+        self.save()
+        data = self.path.read_bytes()
+        middle = len(data) // 3
+        flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+        for content in (b"", b"text", data[:middle], bytes(len(data)), flipped):
+            self.path.write_bytes(content)
+            self.assert_refused()
+
+    def test_what_is_no_file(self):
+        self.assert_refused("no file")
+        self.assert_refused("no file", self.path.parent)
+        os.mkfifo(self.path)
+        self.assert_refused("no file")
+
+
 class WordsTest(tf.test.TestCase):
     def test_closing_lines_tell_what_a_user_wants_to_know(self):
         summary = {
@@ -218,6 +287,16 @@ class WordsTest(tf.test.TestCase):
         summary["warning"] = "The run has diverged."
         lines = train_command.closing(summary, run_folder.RunFolder("runs/one"))
         self.assertEqual(lines[1], "The run has diverged.")
+
+    def test_mixed_precision_without_a_gpu_is_told(self):
+        self.addCleanup(keras.mixed_precision.set_global_policy, "float32")
+        config = configuration("unused", mixed_precision=True, deterministic=False)
+        with (
+            mock.patch.object(tf.config, "list_physical_devices", return_value=[]),
+            mock.patch.object(loop.sys.stderr, "write") as told,
+        ):
+            loop._set_up(config)
+            self.assertIn("for GPUs", told.call_args.args[0])
 
     def test_another_type_of_machine_is_told_in_one_line(self):
         config = runs.configuration("unused", resume=True)

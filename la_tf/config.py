@@ -82,7 +82,7 @@ class TrainConfig:
     seed: int = _number(0, 0, 2**31 - 1)
     strategy: str = _choice("auto", "auto", "none", "mirrored", "multiworker")
     logical_cpus: int | None = _number(None, 1, 64)
-    augment_on: str = _choice("host", "host", "device")
+    augment_on: str = _choice("auto", "auto", "host", "device")
     data_service: str | None = None
     mixed_precision: bool = False
     jit_compile: bool = False
@@ -306,3 +306,14 @@ def _check_views(config):
             "--data_service makes the views on its workers; leave --augment_on=device "
             "out."
         )
+    if methods.get(config.method).draws_in_step:
+        _check_made_in_step(config)
+
+
+def _check_made_in_step(config):
+    for name, away in (("augment_on", "host"), ("data_service", config.data_service)):
+        if away and getattr(config, name) == away:
+            raise UserError(
+                f"--method={config.method} draws its policies in the training step, so "
+                f"that views must be made there; leave --{name}={away} out."
+            )

@@ -16,7 +16,7 @@ OF_THE_MACHINE = ("data_dir", "data_service")
 _NO_MATTER = frozenset(
     [
         *(*OF_A_RUN, *OF_THE_MACHINE),
-        *("checkpoint_minutes", "keep", "profile", "verbosity"),
+        *("augment_on", "checkpoint_minutes", "keep", "profile", "verbosity"),
     ]
 )
 

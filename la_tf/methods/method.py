@@ -20,3 +20,6 @@ class Method:
     constants: Mapping[str, object] = dataclasses.field(default_factory=dict)
     # Whether views are changed by policies at all.
     operations: bool = True
+    # Whether policies are drawn by what only the step knows, as with a learned policy:
+    # views are then made in the step, whatever it costs.
+    draws_in_step: bool = False

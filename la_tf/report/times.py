@@ -46,7 +46,7 @@ def section(run, gallery, level, prefix=""):
             ),
             class_="charts",
         ),
-        markup.tag("p", _start(run)),
+        markup.tag("p", _start(run) + _waiting(run)),
         note="Inside the training time, --profile shows TensorBoard's profiler where "
         "ten steps spend theirs.",
     )
@@ -86,4 +86,13 @@ def _start(run):
     return (
         f"The first epoch, which also builds the graph of the training step, took "
         f"{max(extra, 0):.1f} s longer than the median of the others."
+    )
+
+
+def _waiting(run):
+    share = (run.folder.summary() or {}).get("waits_for_input")
+    if not isinstance(share, float):
+        return ""  # the run is not finished, or had no clock
+    return (
+        f" In its first steps the network waited for its input {share:.0%} of the time."
     )

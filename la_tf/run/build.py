@@ -49,7 +49,7 @@ def view_maker(config, source):
         padding=padding(config, source.image_shape),
         flip=config.flip,
         keep_early=config.e_step == "separate",
-        on_host=config.augment_on == "host",
+        on_host=config.augment_on != "device",
     )
 
 
@@ -89,14 +89,18 @@ def learning_rate(config, plan):
     return WarmupCosine(config.learning_rate, warmup, plan.total_steps)
 
 
-def make_model(config, source, augment, schedule):
-    """Return the compiled LatentAugment model.
+def classifier_for(config, source):
+    """Return a freshly initialised network for a data set."""
+    return build_classifier(
+        config, source.image_shape, source.num_classes, source.mean, source.std
+    )
+
+
+def make_model(config, classifier, augment, schedule):
+    """Return the compiled LatentAugment model of a network.
 
     `augment` is None or runs in the step.
     """
-    classifier = build_classifier(
-        config, source.image_shape, source.num_classes, source.mean, source.std
-    )
     model = LatentAugment(
         classifier,
         num_policies=policy.NUM_POLICIES,

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from la_tf import cli, policy
-from la_tf.data import batches, integrity
+from la_tf.data import batches, integrity, waiting
 from la_tf.errors import UserError
 from la_tf.run import (
     build,
@@ -19,13 +19,21 @@ from la_tf.run import (
     cluster,
     data_check,
     divergence,
+    placement,
     provenance,
     recorder,
     strategies,
 )
 from la_tf.run import folder as run_folder
 from la_tf.step.health import StopOnNonFinite
-from la_tf.train import interruption, profiling, progress, service, tensorboard
+from la_tf.train import (
+    input_watch,
+    interruption,
+    profiling,
+    progress,
+    service,
+    tensorboard,
+)
 
 # A look makes the host wait for the device. No step after a failed one changes
 # anything, so that it is enough to look now and then.
@@ -56,7 +64,12 @@ def _train(config, folder, strategy):
     plan = _plan(config, source, strategy)
     maker = build.view_maker(config, source)
     schedule = build.learning_rate(config, plan)
-    network = _network(config, strategy, source, maker, schedule)
+    with strategy.scope():
+        classifier = build.classifier_for(config, source)
+    if config.augment_on == "auto":
+        config = placement.settled(config, classifier, plan.share)
+        maker = build.view_maker(config, source)
+    network = _network(config, strategy, source, maker, schedule, classifier)
     strategies.check_agreement(
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
@@ -81,8 +94,13 @@ def _train(config, folder, strategy):
             strategy, {"the checkpoint to go on from": first_step}
         )
         watch = service.ServiceWatch(config.data_service)
+        steps = plan.total_steps - first_step
+        # TensorFlow has no clock where all must be deterministic.
+        input_wait = None if config.deterministic else waiting.Waiting()
+        keeping_up = _keeping_up(config, folder, steps, input_wait)
         callbacks = [
             watch,
+            *keeping_up,
             StopOnNonFinite(
                 _STEPS_BETWEEN_LOOKS,
                 functools.partial(policy.name_of, transforms=config.transforms),
@@ -90,7 +108,7 @@ def _train(config, folder, strategy):
             history,
             *_display(config, plan, history, first_step, folder.writable),
             tensorboard.TensorBoard(folder, config, history, source, maker),
-            *_profile(config, folder, plan.total_steps - first_step),
+            *_profile(config, folder, steps),
             checkpointer,
         ]
         with (
@@ -99,8 +117,9 @@ def _train(config, folder, strategy):
             integrity.told(source),
         ):
             for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
-                _fit(network, config, source, plan, maker, span, callbacks)
+                _fit(network, config, source, plan, maker, span, callbacks, input_wait)
     summary = _summary(config, network, plan, history)
+    summary["waits_for_input"] = keeping_up[0].share if keeping_up else None
     summary["warning"] = divergence.warning(history.last_row, source.num_classes)
     folder.write_summary(summary)
     return summary
@@ -142,11 +161,11 @@ def _plan(config, source, strategy):
     )
 
 
-def _network(config, strategy, source, maker, schedule):
+def _network(config, strategy, source, maker, schedule, classifier):
     views = source.train.view_function(maker)
-    on_device = config.augment_on == "device"
+    augment = views if config.augment_on == "device" else None
     with strategy.scope():
-        return build.make_model(config, source, views if on_device else None, schedule)
+        return build.make_model(config, classifier, augment, schedule)
 
 
 @contextlib.contextmanager
@@ -181,7 +200,7 @@ def _spans(plan, first_step, one_by_one=False):
     return spans
 
 
-def _fit(network, config, source, plan, maker, span, callbacks):
+def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
     first_step, first_epoch, last_epoch, steps = span
     training = batches.training(
         source.train,
@@ -191,6 +210,8 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         on_device=config.augment_on == "device",
         service=config.data_service,
     )
+    if input_wait is not None:
+        training = input_wait.measured(training)
     network.fit(
         batches.distribute(network.distribute_strategy, training),
         initial_epoch=first_epoch,
@@ -211,6 +232,15 @@ def _display(config, plan, history, first_step, chief):
     if sys.stderr.isatty():
         return [progress.ProgressBar(plan, first_step), *lines]
     return lines
+
+
+def _keeping_up(config, folder, steps, input_wait):
+    if input_wait is None:
+        return []
+    quiet = config.verbosity < 0 or not folder.writable
+    tell = False if quiet else config.profile or None
+    on_device = config.augment_on == "device"
+    return [input_watch.KeepingUp(input_wait, steps, on_device, tell)]
 
 
 def _profile(config, folder, steps):

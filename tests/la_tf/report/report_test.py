@@ -52,6 +52,7 @@ def setUpModule():
     priors = np.random.default_rng(0).gamma(20, size=shape)
     priors /= priors.sum(1, keepdims=True)
     folder.write_history(rows(), priors, ops.OPERATIONS)
+    folder.write_summary({"waits_for_input": 0.125})
     classifier = build.build_classifier(
         config, source.image_shape, source.num_classes, source.mean, source.std
     )
@@ -141,6 +142,7 @@ class OneRunTest(tf.test.TestCase):
         self.assertEqual(headings(self.text), expected)
         self.assertIn("la_tf.train", self.text)
         self.assertIn(f"{EPOCHS} of {EPOCHS}", self.text)
+        self.assertIn("waited for its input 12% of the time", self.text)
 
     def test_nothing_is_fetched(self):
         for _, attributes in self.page.elements:

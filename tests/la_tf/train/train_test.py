@@ -49,6 +49,8 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         self.assertLen(record["data"]["class_names"], 10)
         self.assertEqual(record["versions"]["tensorflow"], tf.__version__)
         self.assertEqual(record["machine"], provenance.machine())
+        self.assertIn(record["config"]["augment_on"], ("host", "device"))
+        self.assertStartsWith(record["origins"]["augment_on"], "auto: ")
         self.assertLen(folder.rows(), runs.SMALL.epochs)
         self.assertEqual(folder.policies().shape, (runs.SMALL.epochs, 256))
         self.assertAllClose(folder.policies().sum(1), np.ones(runs.SMALL.epochs))
@@ -126,7 +128,8 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     def test_another_run_s_prior_is_taken_over(self):
         # That a fixed prior stays as it is, prior_test shows.
         config = runs.configuration("unused", prior="fixed", prior_from=str(self.whole))
-        model = build.make_model(config, build.load_source(config), None, 0.1)
+        classifier = build.classifier_for(config, build.load_source(config))
+        model = build.make_model(config, classifier, None, 0.1)
         expected = run_folder.RunFolder(self.whole).policies()[-1]
         self.assertAllClose(model.prior.probabilities, expected, rtol=1e-6)
 

@@ -40,6 +40,19 @@ def log_probability(logits, labels):
     return tf.reduce_logsumexp(log_softmax + tf.math.log(_float32(labels)), -1)
 
 
+def smoothed(labels, smoothing):
+    """Return (1 - ε) y + ε / C: labels that leave every class a little, ε = smoothing.
+
+    Args:
+        labels: [..., classes].
+        smoothing: ε, a Python number from 0 to 1.
+    """
+    if not smoothing:
+        return labels
+    classes = labels.shape[-1]
+    return (1.0 - smoothing) * _float32(labels) + smoothing / classes
+
+
 def posterior(prior, likelihood):
     """Return h, eq. 2: max(π_z P_z, 1e-10) as a share of its sum over K views.
 
@@ -103,20 +116,29 @@ def e_step(prior, log_probability, sigma, select=None):
     return h, hardest(log_of_prior(prior) + log_probability, select)
 
 
-def weighted_loss(weights, log_likelihood):
-    """Return -(1/B) Σ_b Σ_z h̃_z log P_z, the part of eq. 4 that θ is trained on.
+def weighted_loss(weights, log_likelihood, sample_weights=None):
+    """Return -(1/B) Σ_b s_b Σ_z h̃_z log P_z, the part of eq. 4 that θ is trained on.
 
     No gradient flows through the weights.
+
+    Args:
+        weights: h̃_z of each view.
+        log_likelihood: log P_z of each view.
+        sample_weights: s_b of each image, [B]; 1 for None. The sum is divided by the
+            number of images whatever they weigh, as Keras' "sum_over_batch_size" does.
     """
     weighted = tf.stop_gradient(_float32(weights)) * _float32(log_likelihood)
+    if sample_weights is not None:
+        weighted *= _float32(sample_weights)[:, None]
     # An empty batch, as a replica may get at the end of an epoch, weighs nothing.
     images = tf.maximum(tf.shape(weighted)[0], 1)
     return -tf.reduce_sum(weighted) / _float32(images)
 
 
-def expected_loss(weights, log_likelihood, log_prior):
-    """Return Ẽ, eq. 4: -(1/B) Σ_b Σ_z h̃_z (log π_z + log P_z), h̃ held constant."""
-    return weighted_loss(weights, _float32(log_prior) + _float32(log_likelihood))
+def expected_loss(weights, log_likelihood, log_prior, sample_weights=None):
+    """Return Ẽ, eq. 4: -(1/B) Σ_b s_b Σ_z h̃_z (log π_z + log P_z), h̃ held constant."""
+    log_joint = _float32(log_prior) + _float32(log_likelihood)
+    return weighted_loss(weights, log_joint, sample_weights)
 
 
 def log_of_prior(prior):

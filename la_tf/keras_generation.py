@@ -94,20 +94,21 @@ def apply(optimizer, gradients, variables):
     optimizer.apply_gradients(zip(gradients, variables))
 
 
-def means(metrics):
-    """Return the values of `Mean` metrics by name, over all replicas, within a step."""
+def results(metrics):
+    """Return the values of metrics by name, over all replicas, within a step."""
     context = tf.distribute.get_replica_context()
     if NUMBER == 2 or context is None or context.num_replicas_in_sync == 1:
         return {metric.name: metric.result() for metric in metrics}
-    # Keras 3 gives each replica its own; what is read needs a device to travel from.
-    parts = [
-        [tf.identity(metric.total.value), tf.identity(metric.count.value)]
+    # Keras 3 gives each replica its own sums; what is read needs a device to travel
+    # from.
+    sums = [
+        [tf.identity(variable.value) for variable in metric.variables]
         for metric in metrics
     ]
-    parts = context.all_reduce(tf.distribute.ReduceOp.SUM, parts)
+    sums = context.all_reduce(tf.distribute.ReduceOp.SUM, sums)
     return {
-        metric.name: tf.math.divide_no_nan(*part)
-        for metric, part in zip(metrics, parts)
+        metric.name: metric.stateless_result(part)
+        for metric, part in zip(metrics, sums)
     }
 
 

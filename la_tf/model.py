@@ -10,6 +10,7 @@ from tensorflow import keras
 from la_tf import config, em, keras_generation
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.step import health, passes, training_batch, update
+from la_tf.step import weights as step_weights
 from la_tf.step.health import StopOnNonFinite
 from la_tf.step.moving_averages import MovingAverages
 
@@ -31,6 +32,14 @@ class LatentAugment(keras_generation.Model):
         sigma: σ of eq. 3; 0 and inf are the exact limits.
         weight_decay: coupled L2: weight_decay · w is added to the gradient of every
             trainable weight w, after clipping.
+        label_smoothing: ε of the labels (1 - ε) y + ε / classes in the loss; the views
+            are weighed by the labels as they are.
+        backbone_rate: multiplies the learning rate of all layers but the last one that
+            has weights.
+        averaged: another network of the classifier's architecture. It becomes the
+            moving average of the classifier's weights, and `evaluate` and `predict`
+            use it.
+        ema: the decay of that average.
         prior: "moving", "fixed" or "corrected", see `la_tf.prior.PolicyPrior`.
         prior_window: how many steps the moving average holds.
         initial_prior: the probabilities to start from, or uniform for None.
@@ -58,6 +67,10 @@ class LatentAugment(keras_generation.Model):
         sigma=1.0,
         *,
         weight_decay=0.0,
+        label_smoothing=0.0,
+        backbone_rate=1.0,
+        averaged=None,
+        ema=0.999,
         prior="moving",
         prior_window=10,
         initial_prior=None,
@@ -73,15 +86,26 @@ class LatentAugment(keras_generation.Model):
         # The classifier's type decides whether the loss is scaled; pixels stay exact.
         super().__init__(dtype=classifier.dtype_policy, autocast=False)
         _check(sigma, weight_decay, e_step, clip_norm)
+        _check_shares(
+            label_smoothing=label_smoothing, backbone_rate=backbone_rate, ema=ema
+        )
         _check_logits(classifier)
+        _check_scope(classifier)
         _check_counts(
             ubs_select=ubs_select, view_chunk=view_chunk, backward_views=backward_views
         )
         self.classifier = classifier
+        self.averaged = averaged
+        if averaged is not None:
+            # Its weights come from the classifier's, not from an optimizer.
+            averaged.trainable = False
         self.prior = PolicyPrior(num_policies, prior, prior_window, initial_prior)
         self.health = health.Health(on_nonfinite, num_policies)
         self._sigma = float(sigma)
         self._weight_decay = weight_decay
+        self._label_smoothing = label_smoothing
+        self._backbone_rate = backbone_rate
+        self._ema = ema
         self._ubs_select = ubs_select
         self._separate = e_step == "separate"
         self._view_chunk = view_chunk
@@ -96,19 +120,21 @@ class LatentAugment(keras_generation.Model):
         self._accuracy = keras.metrics.Mean("accuracy")
         self._weight_entropy = keras.metrics.Mean("weight_entropy")
         self._top_5_accuracy = keras.metrics.Mean("top_5_accuracy")
+        self._own_metrics = []
         # Its only weights are the classifier's, and views are no input to build from.
         self.built = classifier.built
 
     @property
     def metrics(self):
-        """The means that an epoch starts anew, in the order of the logs."""
-        return [
+        """What an epoch starts anew, in the order of the logs."""
+        built_in = [
             self._loss,
             self._expected_loss,
             self._accuracy,
             self._weight_entropy,
             self._top_5_accuracy,
         ]
+        return built_in + list(self._own_metrics)
 
     def get_config(self):
         """Return what `keras.models.load_model` makes the model from.
@@ -120,6 +146,11 @@ class LatentAugment(keras_generation.Model):
             "num_policies": self.prior.num_policies,
             "sigma": self._sigma,
             "weight_decay": self._weight_decay,
+            "label_smoothing": self._label_smoothing,
+            "backbone_rate": self._backbone_rate,
+            "averaged": self.averaged
+            and keras.utils.serialize_keras_object(self.averaged),
+            "ema": self._ema,
             "prior": self.prior.kind,
             "prior_window": self.prior.window_steps,
             "ubs_select": self._ubs_select,
@@ -134,23 +165,34 @@ class LatentAugment(keras_generation.Model):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """Return the model of a configuration, untrained."""
-        classifier = keras.utils.deserialize_keras_object(
-            config["classifier"], custom_objects=custom_objects
-        )
-        return cls(**{**config, "classifier": classifier})
+        networks = {
+            name: keras.utils.deserialize_keras_object(
+                config[name], custom_objects=custom_objects
+            )
+            for name in ("classifier", "averaged")
+            if config[name] is not None
+        }
+        return cls(**{**config, **networks})
 
     def get_compile_config(self):
         """Return the arguments of `compile`, for `keras.models.load_model`."""
         return {
             "optimizer": keras.utils.serialize_keras_object(self.optimizer),
+            "metrics": [
+                keras.utils.serialize_keras_object(metric)
+                for metric in self._own_metrics
+            ],
             "jit_compile": self.jit_compile,
             "run_eagerly": self.run_eagerly,
         }
 
     def compile_from_config(self, config):
         """Compile as `get_compile_config` says, the optimizer ready for its state."""
-        optimizer = keras.utils.deserialize_keras_object(config["optimizer"])
-        self.compile(**{**config, "optimizer": optimizer})
+        parts = {
+            name: keras.utils.deserialize_keras_object(config[name])
+            for name in ("optimizer", "metrics")
+        }
+        self.compile(**{**config, **parts})
         if self.built:
             keras_generation.build(self.optimizer, self.trainable_variables)
 
@@ -169,21 +211,41 @@ class LatentAugment(keras_generation.Model):
         return {variable.name.split(":")[0]: variable for variable in variables}
 
     def call(self, inputs, training=None):
-        """Return the classifier's logits."""
-        return self.classifier(inputs, training=training)
+        """Return the logits, in evaluation those of the averaged network if any."""
+        if training or self.averaged is None:
+            return self.classifier(inputs, training=training)
+        return self.averaged(inputs, training=False)
 
     def compile(
-        self, optimizer, jit_compile=None, run_eagerly=None, steps_per_execution=1
+        self,
+        optimizer,
+        loss=None,
+        metrics=(),
+        jit_compile=None,
+        run_eagerly=None,
+        steps_per_execution=1,
     ):
-        """Set the optimizer and how the step is run; loss and metrics are built in.
+        """Set the optimizer, metrics of your own and how the step is run.
 
         Args:
             optimizer: any Keras optimizer or its name. Leave its own `weight_decay` out
                 for the paper's coupled one.
+            loss: None: it is built in.
+            metrics: `keras.metrics.Metric` objects of one-hot labels [N, classes] and
+                logits, besides those that are built in. In training N counts the views
+                that are trained on, with mixed labels; `evaluate` is of plain images.
             jit_compile: compiles the step by XLA; not under a strategy.
             run_eagerly: runs the step without a graph, to debug it.
             steps_per_execution: 1. It is here to say why no other number will do.
         """
+        _check_scope(self.classifier)
+        if loss is not None:
+            raise ValueError(
+                "The loss of LatentAugment is built in, the weighted cross-entropy of "
+                "eq. 4: leave out loss."
+            )
+        self._own_metrics = []
+        self._own_metrics = _checked_metrics(metrics, self.metrics)
         if steps_per_execution != 1:
             raise ValueError(
                 f"steps_per_execution is {steps_per_execution}, but the prior moves "
@@ -211,9 +273,11 @@ class LatentAugment(keras_generation.Model):
         and run before all others, which thus see a step's final state.
         """
         if kwargs.get("class_weight") is not None:
-            # Keras would multiply the third part of a batch by it: the policies.
+            # Keras would multiply the third part of a batch by it: the policies. And a
+            # view's label may be mixed, so that the image's class is not in the batch.
             raise ValueError(
-                "class_weight does not work with a batch of views: leave it out."
+                "class_weight cannot be told from a batch of views: give it to "
+                "la_tf.make_views, which makes sample weights of it."
             )
         callbacks = tf.nest.flatten(callbacks) if callbacks else []
         needed = PolicyMovingAverage, StopOnNonFinite
@@ -232,6 +296,7 @@ class LatentAugment(keras_generation.Model):
         batch = training_batch.unpack(data, self._augment, self._separate)
         prior = self.prior.of(batch.policies)
         weigh = functools.partial(self._weigh, prior)
+        loss = functools.partial(em.weighted_loss, sample_weights=batch.sample_weights)
         forward, averages, draw_seed = self._begin(batch)
 
         # E-step, eq. 2 and 3, where the pass that trains does not see all views.
@@ -243,7 +308,9 @@ class LatentAugment(keras_generation.Model):
 
         # The weighted loss of eq. 4 and its gradient; else the E-step is part of it.
         parts = passes.in_chunks(views, self._view_chunk)
-        trained = passes.with_gradient(forward, parts, weigh, averages, self.optimizer)
+        trained = passes.with_gradient(
+            forward, parts, weigh, loss, averages, self.optimizer
+        )
         weighed = weighed or trained.weighed
 
         # M-step, eq. 5: new parameters, if the step is sound in all replicas.
@@ -255,22 +322,26 @@ class LatentAugment(keras_generation.Model):
         return self._train_logs(batch, weighed, trained, sound)
 
     def test_step(self, data):
-        """Return loss, accuracy and top-5 accuracy of plain images and labels."""
+        """Return loss, accuracy and all other metrics of plain images and labels."""
         images, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         logits = tf.cast(self(images, training=False), tf.float32)
         classes = _classes(labels)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(classes, logits)
-        if labels.shape.rank == 2 and labels.shape[-1] > 1:
+        if _is_one_hot(labels):
+            passes.check_classes(logits, labels)
             losses = -em.log_likelihood(logits, labels)
+        else:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(classes, logits)
+            labels = tf.one_hot(classes, logits.shape[-1])
         top = min(5, logits.shape[-1])
         self._loss.update_state(losses, weights)
         self._accuracy.update_state(tf.argmax(logits, -1) == classes, weights)
         self._top_5_accuracy.update_state(
             tf.math.in_top_k(classes, logits, top), weights
         )
-        logs = keras_generation.means(
-            [self._loss, self._accuracy, self._top_5_accuracy]
-        )
+        for metric in self._own_metrics:
+            metric.update_state(labels, logits, weights)
+        built_in = [self._loss, self._accuracy, self._top_5_accuracy]
+        logs = keras_generation.results([*built_in, *self._own_metrics])
         return keras_generation.step_logs(logs)
 
     def _begin(self, batch):
@@ -291,7 +362,9 @@ class LatentAugment(keras_generation.Model):
             seed = tf.random.experimental.stateless_fold_in(seed, number)
         seeds = tf.random.experimental.stateless_split(seed, 2)
         total = tf.size(batch.policies)
-        forward = passes.Forward(self.classifier, seeds[0], total)
+        forward = passes.Forward(
+            self.classifier, seeds[0], total, self._label_smoothing
+        )
         return forward, MovingAverages(self.classifier), seeds[1]
 
     def _weighs_first(self, batch):
@@ -341,8 +414,21 @@ class LatentAugment(keras_generation.Model):
         variables = self.classifier.trainable_variables
         gradients = update.clipped(gradients, self._clip_norm)
         gradients = update.decayed(gradients, variables, self._weight_decay)
-        update.apply_if(sound, self.optimizer, gradients, variables)
+        update.apply_if(
+            sound, self.optimizer, gradients, variables, **self._besides_the_update()
+        )
         return sound, mass, draws
+
+    def _besides_the_update(self):
+        """Return what else is done to the weights, as `update.apply_if` takes it."""
+        network, besides = self.classifier, {}
+        if self._backbone_rate != 1.0:
+            shorter_steps = step_weights.ShorterSteps(network, self._backbone_rate)
+            besides["shorter_steps"] = shorter_steps
+        if self.averaged is not None:
+            average = step_weights.Average(network, self.averaged, self._ema)
+            besides["average"] = average
+        return besides
 
     def _train_logs(self, batch, weighed, trained, sound):
         """Return the means so far in this epoch, over the sound steps."""
@@ -350,29 +436,47 @@ class LatentAugment(keras_generation.Model):
             trained.weighed.weights,
             trained.log_likelihood,
             em.log_of_prior(self.prior.of(trained.policies)),
+            batch.sample_weights,
         )
+        correct = tf.argmax(trained.logits, -1) == tf.argmax(trained.labels, -1)
         images = tf.shape(batch.policies)[0]
         values = (
             (self._loss, trained.loss),
             (self._expected_loss, expected_loss),
-            (self._accuracy, tf.reduce_mean(trained.correct)),
+            (self._accuracy, tf.reduce_mean(tf.cast(correct, tf.float32))),
             (self._weight_entropy, tf.reduce_mean(em.entropy(weighed.weights))),
         )
         for metric, value in values:
             counted = tf.where(sound, tf.cast(images, tf.float32), 0.0)
             metric.update_state(tf.where(counted > 0.0, value, 0.0), counted)
-        logs = keras_generation.means([metric for metric, _ in values])
+        self._update_own_metrics(trained, sound)
+        built_in = [metric for metric, _ in values]
+        logs = keras_generation.results([*built_in, *self._own_metrics])
         logs["effective_policies"] = self.prior.effective_policies()
         if self.health.action == "skip":
             logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
         return keras_generation.step_logs(logs)
 
+    def _update_own_metrics(self, trained, sound):
+        """Count the trained views, each for one, in the metrics of `compile`."""
+        classes = trained.logits.shape[-1]
+        labels = tf.reshape(trained.labels, [-1, classes])
+        # What is not finite would leave its mark even where it weighs nothing.
+        logits = tf.where(sound, tf.reshape(trained.logits, [-1, classes]), 0.0)
+        counted = tf.fill(tf.shape(logits)[:1], tf.cast(sound, tf.float32))
+        for metric in self._own_metrics:
+            metric.update_state(labels, logits, counted)
+
 
 def _classes(labels):
     """Return each example's class, int64 [B], from integers or one-hot rows."""
-    if labels.shape.rank == 2 and labels.shape[-1] > 1:
+    if _is_one_hot(labels):
         return tf.argmax(labels, -1)
     return tf.cast(tf.reshape(labels, [-1]), tf.int64)
+
+
+def _is_one_hot(labels):
+    return labels.shape.rank == 2 and labels.shape[-1] > 1
 
 
 def _check_logits(classifier):
@@ -384,6 +488,43 @@ def _check_logits(classifier):
             f"The classifier ends in {last.__name__}, but its loss is taken of logits: "
             "leave that activation out."
         )
+
+
+def _check_scope(classifier):
+    """Refuse a classifier that was made under another strategy than the present one."""
+    strategy = tf.distribute.get_strategy()
+    made = classifier.variables if classifier.built else []
+    for variable in map(keras_generation.tensorflow_variable, made):
+        if not strategy.extended.variable_created_in_scope(variable):
+            raise ValueError(
+                "The classifier was made under another strategy than the one it is to "
+                "be trained under: make the classifier, LatentAugment and the "
+                "optimizer, and call compile, inside the same strategy.scope()."
+            )
+
+
+def _checked_metrics(metrics, built_in):
+    metrics = list(metrics or ())
+    taken = {metric.name for metric in built_in}
+    for metric in metrics:
+        name = getattr(metric, "name", metric)
+        if name in taken:
+            raise ValueError(
+                f"A metric called {name} is built in: leave it out, or give yours "
+                "another name."
+            )
+        if not isinstance(metric, keras.metrics.Metric):
+            raise ValueError(
+                f"metrics holds {metric!r}; give objects of one-hot labels and logits, "
+                "such as keras.metrics.TopKCategoricalAccuracy(3)."
+            )
+    return metrics
+
+
+def _check_shares(**shares):
+    for name, share in shares.items():
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"{name} is {share}; it must be from 0 to 1.")
 
 
 def _check(sigma, weight_decay, e_step, clip_norm):

@@ -16,7 +16,7 @@ _FORMS = '(images, labels), (images, labels, weights) or {"images": ..., "labels
 _ROUNDING = 1e-3
 
 
-def reader(spec, num_classes, value_range=None):
+def reader(spec, num_classes, value_range=None, class_weight=None):
     """Return the function from a dataset's element to `(images, labels, weights)`.
 
     It gives uint8 images [B, H, W, C], labels int32 [B] or float32 [B, classes], and
@@ -25,7 +25,7 @@ def reader(spec, num_classes, value_range=None):
     Args:
         spec: the dataset's `element_spec`.
         num_classes: of the labels.
-        value_range: see `la_tf.make_views`.
+        value_range, class_weight: see `la_tf.make_views`.
 
     Raises:
         ValueError: the dataset gives something else; a sentence that says what.
@@ -35,12 +35,17 @@ def reader(spec, num_classes, value_range=None):
     to_labels = _label_reader(labels, num_classes)
     if weights is not None:
         _check_weights(weights)
+    of_classes = _of_classes(class_weight, num_classes)
 
     def read(element):
         images, labels, weights = _parts(element)
+        labels = to_labels(labels)
         if weights is not None:
             weights = _weights(weights)
-        return to_images(images), to_labels(labels), weights
+        if of_classes is not None:
+            factors = _weights_of(labels, of_classes)
+            weights = factors if weights is None else weights * factors
+        return to_images(images), labels, weights
 
     return read
 
@@ -152,6 +157,26 @@ def _weights(weights):
     sound = tf.reduce_all((weights >= 0.0) & (weights < float("inf")))
     with _requirement(sound, "a sample weight is negative or not finite"):
         return tf.identity(weights)
+
+
+def _of_classes(class_weight, num_classes):
+    """Return the classes' weights, float32 [classes]; None where there are none."""
+    if class_weight is None:
+        return None
+    for number, weight in class_weight.items():
+        if number not in range(num_classes) or not 0 <= weight < float("inf"):
+            raise ValueError(
+                f"class_weight holds {number!r}: {weight!r}; give numbers of 0 or more "
+                f"for classes from 0 to {num_classes - 1}"
+            )
+    weights = [class_weight.get(number, 1.0) for number in range(num_classes)]
+    return tf.constant(weights, tf.float32)
+
+
+def _weights_of(labels, of_classes):
+    if labels.shape.rank == 1:
+        return tf.gather(of_classes, labels)
+    return tf.linalg.matvec(labels, of_classes)
 
 
 def _flat(values):

@@ -216,6 +216,7 @@ def make_views(
     seed=0,
     first_step=None,
     value_range=None,
+    class_weight=None,
     **options,
 ):
     """Return a dataset of training batches, from one of batches (images, labels).
@@ -249,10 +250,15 @@ def make_views(
             afresh in every pass.
         value_range: the values of black and white, (0, 255) or (0, 1). Floats need it,
             for nothing in a batch could tell it for sure; a value outside is an error.
+        class_weight: weights of classes by number, 1 for those left out, as Keras' `fit`
+            takes them. An image weighs what its class does, or its classes by their
+            probabilities, times its sample weight.
         **options: the further arguments of `ViewMaker`.
     """
     maker = ViewMaker(num_classes, num_views, **options)
-    read = user_batches.reader(dataset.element_spec, num_classes, value_range)
+    read = user_batches.reader(
+        dataset.element_spec, num_classes, value_range, class_weight
+    )
 
     def views(element, step_seed):
         images, labels, weights = read(element)

@@ -16,7 +16,15 @@ class MovingAverages:
     """A classifier's moving averages, and the values they had when this was made."""
 
     def __init__(self, classifier):
-        variables = map(keras_generation.tensorflow_variable, classifier.variables)
+        frozen = {
+            id(variable)
+            for layer in classifier._flatten_layers()
+            if not layer.trainable
+            for variable in layer.variables
+        }
+        # What a frozen layer keeps must not even be averaged with itself: that rounds.
+        moving = [each for each in classifier.variables if id(each) not in frozen]
+        variables = map(keras_generation.tensorflow_variable, moving)
         self._variables = [each for each in variables if _is_average(each)]
         self._before = self.values()
 

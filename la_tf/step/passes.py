@@ -11,11 +11,11 @@ from la_tf import em, keras_generation
 
 
 class Outcome(NamedTuple):
-    """What the classifier says of some views, each [B, M]."""
+    """What the classifier says of some views."""
 
-    log_probability: Any
-    log_likelihood: Any
-    correct: Any
+    logits: Any  # [B, M, classes]
+    log_probability: Any  # [B, M], of the label: what the E-step weighs by
+    log_likelihood: Any  # [B, M], of the smoothed label: what the loss is made of
 
 
 class Weighed(NamedTuple):
@@ -29,9 +29,10 @@ class Trained(NamedTuple):
     """What a pass with gradients gives."""
 
     weighed: Weighed
+    logits: Any  # [B, M, classes]
+    labels: Any  # [B, M, classes]
     log_likelihood: Any  # [B, M]
     policies: Any  # [B, M]
-    correct: Any  # [B, M]
     loss: Any
     gradients: Any
 
@@ -39,15 +40,17 @@ class Trained(NamedTuple):
 class Forward:
     """The training-mode pass of one step; repeated, it repeats the network's noise."""
 
-    def __init__(self, classifier, seed, total):
+    def __init__(self, classifier, seed, total, label_smoothing=0.0):
         """Args:
         classifier: gives logits [N, classes] for images [N, ...].
         seed: [2], of this step and replica.
         total: all views of the batch, B * K.
+        label_smoothing: of the labels in the loss.
         """
         self.classifier = classifier
         self._seed = seed
         self._total = total
+        self._label_smoothing = label_smoothing
 
     def __call__(self, views):
         """Return the `Outcome` of some `Views`."""
@@ -57,12 +60,24 @@ class Forward:
             for scope in _noise_scopes(self.classifier):
                 stack.enter_context(scope(self._seed, positions, self._total))
             logits = self.classifier(images, training=True)
+        check_classes(logits, views.labels)
         logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(views.labels))
-        correct = tf.equal(tf.argmax(logits, -1), tf.argmax(views.labels, -1))
+        smoothed = em.smoothed(views.labels, self._label_smoothing)
         return Outcome(
+            logits,
             em.log_probability(logits, views.labels),
-            em.log_likelihood(logits, views.labels),
-            tf.cast(correct, tf.float32),
+            em.log_likelihood(logits, smoothed),
+        )
+
+
+def check_classes(logits, labels):
+    """Refuse labels [..., classes] of other classes than the classifier's."""
+    outputs, classes = logits.shape[-1], labels.shape[-1]
+    if None not in (outputs, classes) and outputs != classes:
+        raise ValueError(
+            f"The classifier gives {outputs} logits, but the labels have {classes} "
+            f"classes: give it {classes} outputs, or la_tf.make_views "
+            f"num_classes={outputs}."
         )
 
 
@@ -121,7 +136,7 @@ def without_gradient(forward, parts, weigh, averages):
     return Weighed(log_probability, weigh(log_probability))
 
 
-def with_gradient(forward, parts, weigh, averages, optimizer):
+def with_gradient(forward, parts, weigh, loss, averages, optimizer):
     """What training on the parts gives, one after the other, in sum: a `Trained`.
 
     A part's activations are gone before the next part begins.
@@ -130,6 +145,7 @@ def with_gradient(forward, parts, weigh, averages, optimizer):
         forward: the step's `Forward`.
         parts: a list of `Views`; one alone if they have no weights yet.
         weigh: gives weights [B, K] from a log P [B, K] to views that have none.
+        loss: gives the loss from weights and log P, both [B, M].
         averages: the classifier's, which several parts together move once.
         optimizer: scales the loss where it is a LossScaleOptimizer.
     """
@@ -137,7 +153,7 @@ def with_gradient(forward, parts, weigh, averages, optimizer):
     for views in parts:
         finished = trained[-1].gradients if trained else []
         with tf.control_dependencies(finished):
-            part = _one_part(forward, views, weigh, optimizer, 1.0 / len(parts))
+            part = _one_part(forward, views, weigh, loss, optimizer, 1 / len(parts))
             if trained:
                 part = part._replace(gradients=_sum(finished, part.gradients))
             trained.append(part)
@@ -149,7 +165,7 @@ def with_gradient(forward, parts, weigh, averages, optimizer):
     return _joined(trained)
 
 
-def _one_part(forward, views, weigh, optimizer, share):
+def _one_part(forward, views, weigh, loss, optimizer, share):
     """Return `Trained` on one part.
 
     `share` is its part of the classifier's own losses.
@@ -159,8 +175,8 @@ def _one_part(forward, views, weigh, optimizer, share):
         weights = views.weights
         if weights is None:
             weights = weigh(outcome.log_probability)
-        loss = em.weighted_loss(weights, outcome.log_likelihood)
-        total = loss + share * _regularization(forward.classifier)
+        trained_loss = loss(weights, outcome.log_likelihood)
+        total = trained_loss + share * _regularization(forward.classifier)
         total = keras_generation.scaled(total, optimizer)
     gradients = tape.gradient(
         total,
@@ -170,21 +186,27 @@ def _one_part(forward, views, weigh, optimizer, share):
     gradients = keras_generation.unscaled(gradients, optimizer)
     return Trained(
         Weighed(outcome.log_probability, weights),
+        outcome.logits,
+        views.labels,
         outcome.log_likelihood,
         views.policies,
-        outcome.correct,
-        loss,
+        trained_loss,
         gradients,
     )
 
 
 def _joined(trained):
     """Return one `Trained` of several, the last of which has the gradients' sum."""
+
+    def columns(name):
+        return tf.concat([getattr(part, name) for part in trained], 1)
+
     return Trained(
         Weighed(*(tf.concat(field, 1) for field in zip(*(t.weighed for t in trained)))),
-        tf.concat([part.log_likelihood for part in trained], 1),
-        tf.concat([part.policies for part in trained], 1),
-        tf.concat([part.correct for part in trained], 1),
+        columns("logits"),
+        columns("labels"),
+        columns("log_likelihood"),
+        columns("policies"),
         tf.add_n([part.loss for part in trained]),
         trained[-1].gradients,
     )

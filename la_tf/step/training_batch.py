@@ -40,6 +40,7 @@ class Batch(NamedTuple):
 
     views: Views
     early: Any = None  # `Views`
+    sample_weights: Any = None  # [B], or None where all images weigh 1.
 
     @property
     def policies(self):
@@ -61,7 +62,9 @@ def unpack(data, augment=None, separate=False):
     images, labels, policies = data[:3]
     positions = _positions(policies)
     early = Views(data[3], data[4], policies, positions) if separate else None
-    return Batch(Views(images, labels, policies, positions), early)
+    # After the three parts, or the five with early views, comes what images weigh.
+    sample_weights = data[-1] if len(data) in (4, 6) else None
+    return Batch(Views(images, labels, policies, positions), early, sample_weights)
 
 
 def _positions(policies):
@@ -78,10 +81,10 @@ def _check(data, separate):
             f"A training batch is (views, labels, policies{extra}), but the dataset "
             f"gives {parts} part(s): make it with la_tf.make_views."
         )
-    if len(data) in (4, 6):
+    if len(data) in (4, 6) and len(data[-1].shape) != 1:
         raise ValueError(
-            "The dataset gives sample weights, which a training step does not take: "
-            "give la_tf.make_views batches (images, labels)."
+            "A training batch's sample weights are a number for each image, [B], but "
+            f"the dataset gives {data[-1].shape}: make it with la_tf.make_views."
         )
     images, labels, policies = (tf.convert_to_tensor(part) for part in data[:3])
     ranks = images.shape.rank, labels.shape.rank, policies.shape.rank

@@ -58,7 +58,9 @@ def decayed(gradients, variables, weight_decay):
     ]
 
 
-def apply_if(condition, optimizer, gradients, variables):
+def apply_if(
+    condition, optimizer, gradients, variables, shorter_steps=None, average=None
+):
     """Apply the gradients if the condition holds, and only count the step if not.
 
     Args:
@@ -66,17 +68,28 @@ def apply_if(condition, optimizer, gradients, variables):
         optimizer: a Keras optimizer, built: a condition is no place to make slots.
         gradients: already summed over the replicas, the same in all.
         variables: what they are the gradients of.
+        shorter_steps: the `weights.ShorterSteps` of a backbone, or None.
+        average: the `weights.Average` that follows the weights, or None.
     """
 
     def apply(gradients):
         keras_generation.apply(optimizer, gradients, variables)
+
+    def apply_in_all(strategy, gradients):
+        step = tf.identity(optimizer.iterations)
+        before = shorter_steps.begin(strategy) if shorter_steps else None
+        strategy.extended.call_for_each_replica(apply, args=(gradients,))
+        if shorter_steps:
+            shorter_steps.finish(strategy, before)
+        if average:
+            average.follow(strategy, step)
 
     def choose(strategy, condition, gradients):
         # Optimizers meet across replicas, which only works outside of a replica's own
         # condition: so the condition is taken once, and the replicas go on inside.
         tf.cond(
             strategy.experimental_local_results(condition)[0],
-            lambda: strategy.extended.call_for_each_replica(apply, args=(gradients,)),
+            lambda: apply_in_all(strategy, gradients),
             lambda: _count(optimizer),
         )
 

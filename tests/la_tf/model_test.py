@@ -159,10 +159,48 @@ class HandTest(tf.test.TestCase, parameterized.TestCase):
 class FitTest(tf.test.TestCase, parameterized.TestCase):
     def test_class_weights_are_refused(self):
         # Keras would take the policies for sample weights, without a word.
-        with self.assertRaisesRegex(ValueError, "class_weight does not work"):
+        with self.assertRaisesRegex(ValueError, "give it to la_tf.make_views"):
             _model(_linear()).fit(
                 tf.data.Dataset.from_tensors(_batch()), class_weight={0: 2.0}
             )
+
+    def test_a_loss_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "is built in, .* leave out loss"):
+            la_tf.LatentAugment(_linear()).compile("sgd", "mse")
+
+    def test_own_metrics_are_of_the_trained_views_and_of_plain_images(self):
+        views, labels, policies = _batch(seed=1)
+        # Of two chunks, so that the metric sees them joined again.
+        model = la_tf.LatentAugment(_linear(), POLICIES, view_chunk=2)
+        top_2 = keras.metrics.TopKCategoricalAccuracy(2, name="top_2")
+        model.compile(keras.optimizers.SGD(0.0), metrics=[top_2], run_eagerly=True)
+        plain = tf.data.Dataset.from_tensors((views[:, 0], tf.argmax(labels[:, 0], -1)))
+        history = _fit(model, (views, labels, policies), validation_data=plain)
+
+        def share(images, labels):
+            logits = model.classifier(tf.reshape(images, [-1, 3])).numpy()
+            classes = np.argmax(labels, -1).reshape([-1, 1])
+            return np.mean((-logits).argsort(-1)[:, :2] == classes) * 2
+
+        self.assertAllClose(history["top_2"], [share(views, labels)])
+        expected = [share(views[:, 0], labels[:, 0])]
+        self.assertAllClose(history["val_top_2"], expected)
+
+    @parameterized.parameters(
+        (["accuracy"], "called accuracy is built in"),
+        ([keras.metrics.Mean("loss")], "called loss is built in"),
+        (["top_k_categorical_accuracy"], "give objects of one-hot labels"),
+    )
+    def test_other_metrics_are_refused(self, metrics, message):
+        with self.assertRaisesRegex(ValueError, message):
+            la_tf.LatentAugment(_linear()).compile("sgd", metrics=metrics)
+
+    def test_labels_of_another_number_of_classes(self):
+        model, (views, labels, policies) = _model(_linear()), _batch(classes=7)
+        with self.assertRaisesRegex(ValueError, "gives 4 logits, .* have 7 classes"):
+            model.train_step((views, labels, policies))
+        with self.assertRaisesRegex(ValueError, "gives 4 logits, .* have 7 classes"):
+            model.test_step((views[:, 0], labels[:, 0]))
 
     @parameterized.parameters("softmax", "sigmoid")
     def test_probabilities_are_refused(self, activation):
@@ -304,6 +342,8 @@ class FitTest(tf.test.TestCase, parameterized.TestCase):
         ({"weight_decay": -0.1}, "weight_decay"),
         ({"e_step": "both"}, "shared, separate"),
         ({"clip_norm": 0.0}, "clip_norm"),
+        ({"label_smoothing": 1.5}, "label_smoothing is 1.5"),
+        ({"backbone_rate": -0.1}, "backbone_rate is -0.1"),
         ({"view_chunk": 0}, "view_chunk is 0"),
         ({"backward_views": -1}, "backward_views is -1"),
         ({"on_nonfinite": "ignore"}, "stop, skip"),

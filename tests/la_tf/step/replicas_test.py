@@ -27,7 +27,9 @@ PROGRAM = "LA_TF_STRATEGY_TEST"
 OPTIONS = {
     "plain": {"weight_decay": 1e-3, "clip_norm": 0.5, "evaluates": True},
     "corrected_chunks": {"prior": "corrected", "view_chunk": 2},
-    "normalized": {"normalized": True},
+    # Images that weigh nothing, in one replica more than in the other.
+    "weighted": {"weighted": True, "backbone_rate": 0.5, "ema": 0.9},
+    "normalized": {"normalized": True, "ema": 0.9},
     "half_skip": {"half": True, "broken": True, "on_nonfinite": "skip"},
     "stop": {"broken": True},
 }
@@ -57,18 +59,30 @@ def _classifier(normalized):
 
 
 def train(
-    strategy, normalized=False, half=False, broken=False, evaluates=False, **options
+    strategy,
+    normalized=False,
+    half=False,
+    broken=False,
+    evaluates=False,
+    weighted=False,
+    **options,
 ):
     """What two epochs of training leave, by name."""
     keras.mixed_precision.set_global_policy("mixed_float16" if half else "float32")
     with strategy.scope():
+        if "ema" in options:
+            options["averaged"] = _classifier(normalized)
         model = LatentAugment(_classifier(normalized), POLICIES, **options)
         # One replica alone spares itself the tracing.
         eager = strategy.num_replicas_in_sync == 1
         optimizer = keras.optimizers.SGD(0.2, momentum=0.9, nesterov=True)
-        model.compile(optimizer, run_eagerly=eager)
+        top_2 = keras.metrics.TopKCategoricalAccuracy(2, name="top_2")
+        model.compile(optimizer, metrics=[top_2], run_eagerly=eager)
     views, labels, policies = _data(broken)
-    training = _batches(strategy, (views, labels, policies))
+    parts = views, labels, policies
+    if weighted:
+        parts += (np.arange(IMAGES, dtype=np.float32) % 4,)
+    training = _batches(strategy, parts)
     # Keras must be told how long the epochs of a worker's own dataset are.
     steps = 3 if strategy.cluster_resolver is not None else None
     failure = ""
@@ -80,6 +94,13 @@ def train(
         f"weight_{number}": variable.numpy()
         for number, variable in enumerate(model.classifier.variables)
     }
+    if "ema" in options:
+        results.update(
+            {
+                f"average_{number}": variable.numpy()
+                for number, variable in enumerate(model.averaged.variables)
+            }
+        )
     history = model.history.history
     results.update({f"log_{name}": values for name, values in history.items()})
     if evaluates:
@@ -154,7 +175,12 @@ def _run_mirrored(path):
     for name, options in OPTIONS.items():
         runs[f"{name}_one"] = train(tf.distribute.get_strategy(), **options)
         runs[f"{name}_two"] = train(mirrored, **options)
+    outside = _classifier(False)
     with mirrored.scope():
+        try:
+            LatentAugment(outside)
+        except ValueError as error:
+            runs["scope"] = {"failure": str(error)}
         model = LatentAugment(_classifier(False))
         try:
             model.compile("sgd", jit_compile=True)
@@ -213,7 +239,10 @@ class StrategyTest(SameTestCase, parameterized.TestCase):
         cls.mirrored = mirrored_runs()
 
     @parameterized.parameters(
-        ("plain", 1e-5), ("corrected_chunks", 1e-5), ("half_skip", 2e-3)
+        ("plain", 1e-5),
+        ("corrected_chunks", 1e-5),
+        ("weighted", 1e-5),
+        ("half_skip", 2e-3),
     )
     def test_two_replicas_train_as_one(self, name, tolerance):
         runs = self.mirrored
@@ -251,6 +280,10 @@ class StrategyTest(SameTestCase, parameterized.TestCase):
             self.assertIn("not finite at step 1", str(run["failure"]))
             self.assertIn(f"question: {policy} (1).", str(run["failure"]))
         self.assert_same(runs["stop_one"], runs["stop_two"])
+
+    def test_a_classifier_from_outside_of_the_scope_is_refused(self):
+        message = str(self.mirrored["scope"]["failure"])
+        self.assertIn("inside the same strategy.scope()", message)
 
     def test_compilation_under_a_strategy_is_refused(self):
         message = str(self.mirrored["jit"]["failure"])

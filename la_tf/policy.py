@@ -1,34 +1,53 @@
-"""The policy space: 256 ordered pairs of operations, drawn and applied in batches."""
+"""What is done to views: a choice of operations and levels, applied in batches."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from la_tf import draws, ops
-from la_tf.ops import compiled, families, mixing, operation, words
+from la_tf.ops import compiled, families, mixing, operation, spaces, words
 
 NUM_OPERATIONS = len(ops.OPERATIONS)
 NUM_POLICIES = NUM_OPERATIONS**2
 
-# The operations of each set, by its name; the place in the list is the index.
+# LatentAugment's spaces by the name of their set of operations.
 TRANSFORMS = {
-    "latentaugment": ops.OPERATIONS,
-    "autoaugment": ops.OPERATIONS[:-1] + ("SamplePairing",),
+    "latentaugment": spaces.LATENTAUGMENT,
+    "autoaugment": spaces.SAMPLE_PAIRING,
 }
 
 
-def operations_of(transforms):
-    """Return the sixteen names of a set of operations, by the set's name."""
+class Choice(NamedTuple):
+    """What a drawing rule has drawn for K views each of B images, in S stages."""
+
+    policies: Any  # int32 [B, K], numbers for the prior; 0 where a rule has none
+    operations: Any  # int64 [B, K, S], indices into the space's operations
+    levels: Any  # int64 [B, K, S]
+
+
+def space_of(transforms):
+    """Return LatentAugment's space, by the name of its set of operations."""
     if transforms not in TRANSFORMS:
         raise ValueError(f"transforms is {transforms!r}; give one of {[*TRANSFORMS]}")
     return TRANSFORMS[transforms]
 
 
-def make_layers(transforms, mixup_alpha):
-    """Return the sixteen layers of a set of operations by their names, in order."""
+def operations_of(transforms):
+    """Return the sixteen names of a set of operations, by the set's name."""
+    return space_of(transforms).operations
+
+
+def make_layers(space, mixup_alpha):
+    """Return the layers of a space's operations by their names, in order."""
     return {
-        name: ops.make(name, **({"alpha": mixup_alpha} if name == "MixUp" else {}))
-        for name in operations_of(transforms)
+        name: ops.make(
+            name,
+            space=space.name,
+            **({"alpha": mixup_alpha} if name == "MixUp" else {}),
+        )
+        for name in space.operations
     }
 
 
@@ -52,51 +71,30 @@ def index_of(name, transforms="latentaugment"):
     return names.index(parts[0]) * NUM_OPERATIONS + names.index(parts[1])
 
 
-def check_num_views(num_views):
-    """Return the number of views, if there are as many distinct policies."""
-    if not 1 <= num_views <= NUM_POLICIES:
-        raise ValueError(
-            f"num_views is {num_views}; give 1 to {NUM_POLICIES}: "
-            "the views of an image have distinct policies"
-        )
-    return num_views
-
-
-def draw(batch_size, num_views, seed):
-    """Policies int32 [B, K], distinct for each image, and levels int64 [B, K, 2].
-
-    Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
-    """
-    check_num_views(num_views)
-    key_seed, level_seed = draws.split(seed, 2)
-    keys = operation.draw_noise([batch_size, NUM_POLICIES], key_seed)[..., 0]
-    # The policy's own number in the lowest bits leaves no ties, which devices might
-    # break differently.
-    numbers = tf.range(NUM_POLICIES, dtype=tf.int64)
-    keys = tf.bitwise.bitwise_and(keys, ~(NUM_POLICIES - 1)) + numbers
-    policies = tf.math.top_k(keys, num_views).indices
-    levels = operation.draw_noise([batch_size, num_views], level_seed)
-    return policies, operation.below(levels, operation.NUM_LEVELS)
+def pairs(policies):
+    """Return both operations of each policy `first * 16 + second`, int64 [..., 2]."""
+    policies = tf.cast(policies, tf.int64)
+    return tf.stack([policies // NUM_OPERATIONS, policies % NUM_OPERATIONS], axis=-1)
 
 
 class Policies:
-    """Applies policies to views: the sixteen layers and how they are run.
+    """Applies chosen operations to views: the layers and how they are run.
 
     Args:
-        transforms: the set of operations, a key of `TRANSFORMS`.
+        space: the `la_tf.ops.spaces.Space` that the operations are from.
         mixup_alpha: of MixUp's Beta distribution.
         on_host: True to run as one compiled program for the CPU, view by view; False
             for whole batches on an accelerator. Both give the same.
     """
 
-    def __init__(self, transforms="latentaugment", mixup_alpha=1.0, on_host=True):
-        self.names = operations_of(transforms)
-        self.layers = list(make_layers(transforms, mixup_alpha).values())
+    def __init__(self, space=spaces.LATENTAUGMENT, mixup_alpha=1.0, on_host=True):
+        self.names = space.operations
+        self.layers = list(make_layers(space, mixup_alpha).values())
         self._on_host = on_host
         self._form = (compiled.Program if on_host else families.Families)(self.layers)
 
-    def apply(self, views, labels, policies, levels, seed):
-        """Views and labels after both operations of each view's policy, in order.
+    def apply(self, views, labels, choice, seed):
+        """Views and labels after each view's operations, in order.
 
         MixUp and SamplePairing mix a view with another image's view of the same number
         k, as it was before any operation.
@@ -104,39 +102,35 @@ class Policies:
         Args:
             views: uint8 [B, K, H, W, C].
             labels: float32 [B, K, classes].
-            policies, levels: from `draw`.
+            choice: the `Choice` of a drawing rule.
             seed: two whole numbers for signs, places, shares and partners.
         """
         if not self._on_host:
             channels, views = views.shape[-1], words.pack(views)
-            views, labels = self.apply_to_words(
-                views, labels, policies, levels, seed, channels
-            )
+            views, labels = self.apply_to_words(views, labels, choice, seed, channels)
             return words.unpack(views, channels), labels
         base = _flat(views)
-        stages = self._plan(policies, levels, seed, tf.shape(base))
+        stages = self._plan(choice, seed, tf.shape(base))
         changed = self._form.run(base, stages)
         return _like(changed, views), self._mixed_labels(labels, stages)
 
-    def apply_to_words(self, views, labels, policies, levels, seed, channels):
+    def apply_to_words(self, views, labels, choice, seed, channels):
         """As `apply`, for views float32 words [B, K, H, W], on an accelerator."""
         base = _flat(views)
-        stages = self._plan(policies, levels, seed, tf.shape(base))
+        stages = self._plan(choice, seed, tf.shape(base))
         changed = self._form.run(base, stages, channels)
         return _like(changed, views), self._mixed_labels(labels, stages)
 
-    def _plan(self, policies, levels, seed, shape):
-        """Return the `Stage` of the first and of the second operations."""
-        policies = tf.cast(policies, tf.int64)
-        indices = [policies // NUM_OPERATIONS, policies % NUM_OPERATIONS]
-        indices = tf.reshape(tf.stack(indices), [2, -1])
-        levels = tf.cast(levels, tf.int64)
-        levels = tf.reshape(tf.transpose(levels, [2, 0, 1]), [2, -1])
-        seeds = draws.split(seed, 2)
+    def _plan(self, choice, seed, shape):
+        """Return the `Stage` of the first operations, of the second, and so on."""
+        operations = tf.cast(choice.operations, tf.int64)
+        levels = tf.cast(choice.levels, tf.int64)
+        seeds = draws.split(seed, operations.shape[-1])
         stages = []
         for place, stage_seed in enumerate(seeds):
-            index, level = indices[place], levels[place]
-            noise = operation.draw_noise(tf.shape(policies), stage_seed)
+            index = tf.reshape(operations[..., place], [-1])
+            level = tf.reshape(levels[..., place], [-1])
+            noise = operation.draw_noise(tf.shape(operations)[:2], stage_seed)
             partners = _flat_partners(noise)
             noise = tf.reshape(noise, [-1, operation.NUM_NOISE])
             parameters = self._parameters(index, level, noise, shape)
@@ -153,11 +147,11 @@ class Policies:
         return tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
 
     def _mixed_labels(self, labels, stages):
-        if self.names[-1] != "MixUp":
+        if "MixUp" not in self.names:
             return labels
         first = mixed = _flat(labels)
         for stage in stages:
-            is_mixup = stage.index == NUM_OPERATIONS - 1
+            is_mixup = stage.index == self.names.index("MixUp")
             share = tf.where(is_mixup, stage.parameters[:, 0], mixing.ONE)
             partners = tf.gather(first, stage.partners)
             mixed = mixing.mix_labels(mixed, partners, share)

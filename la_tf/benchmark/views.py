@@ -122,7 +122,7 @@ def _stages(images):
     """Return microseconds a view of each stage, alone and called from Python."""
     import tensorflow as tf
 
-    from la_tf import policy
+    from la_tf import policy, rules
     from la_tf.data import final, pad_and_crop
 
     batch_size, seed = len(images), tf.constant([1, 2])
@@ -130,11 +130,12 @@ def _stages(images):
     images = tf.constant(images)
     views = pad_and_crop.pad_crop_flip(images, NUM_VIEWS, seed)
     labels = tf.ones([batch_size, NUM_VIEWS, 10]) / 10
-    drawn = policy.draw(batch_size, NUM_VIEWS, seed)
+    rule = rules.DistinctPairs()
+    drawn = rule.draw(batch_size, NUM_VIEWS, seed)
     stages = {
         "crop and flip": lambda: pad_and_crop.pad_crop_flip(images, NUM_VIEWS, seed),
-        "draw": lambda: policy.draw(batch_size, NUM_VIEWS, seed),
-        "two operations": lambda: policies.apply(views, labels, *drawn, seed),
+        "draw": lambda: rule.draw(batch_size, NUM_VIEWS, seed),
+        "two operations": lambda: policies.apply(views, labels, drawn, seed),
         "CutMix, every batch": lambda: final.cutmix(views, labels, seed, 1.0),
     }
     return {
@@ -158,17 +159,17 @@ def _operations(images, seconds):
     """Return operations a second on all cores, each policy being one of them twice."""
     import tensorflow as tf
 
-    from la_tf import policy
+    from la_tf import policy, rules
 
     count = len(images) * NUM_VIEWS
     policies = policy.Policies()
     views = tf.repeat(images[:, tf.newaxis], NUM_VIEWS, axis=1)
     labels = tf.ones([len(images), NUM_VIEWS, 10]) / 10
-    _, levels = policy.draw(len(images), NUM_VIEWS, [1, 2])
+    drawn = rules.DistinctPairs().draw(len(images), NUM_VIEWS, [1, 2])
     speeds = {}
     for index, name in enumerate(policies.names):
-        twice = tf.fill([len(images), NUM_VIEWS], index * policy.NUM_OPERATIONS + index)
-        data = (views, labels, twice, levels, [3, 4])
+        twice = drawn._replace(operations=tf.zeros_like(drawn.operations) + index)
+        data = (views, labels, twice, [3, 4])
         batches = tf.data.Dataset.from_tensors(data).repeat()
         batches = batches.map(policies.apply, num_parallel_calls=tf.data.AUTOTUNE)
         batches = iter(batches.prefetch(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from la_tf import config, draws, policy
+from la_tf import config, draws, policy, rules
 from la_tf.data import final, inception, pad_and_crop, user_batches
 from la_tf.ops import checks, mixing, words
 
@@ -19,15 +19,18 @@ class ViewMaker:
     """Turns images and labels into training batches, the same for the same seeds.
 
     A training batch is `(views uint8 [B, K, H, W, C], labels float32 [B, K, classes],
-    policies int32 [B, K])`, a policy being `first * 16 + second`. It keeps no state: on
-    the host in tf.data and on the accelerator in a step it gives the same bytes.
+    policies int32 [B, K])`, a policy being its number in the drawing rule: by default
+    `first * 16 + second`. It keeps no state: on the host in tf.data and on the
+    accelerator in a step it gives the same bytes.
 
     Args:
         num_classes: of the labels.
-        num_views: K, views of each image, with K distinct policies.
+        num_views: K, views of each image.
         transforms: "latentaugment"; "autoaugment" has SamplePairing in MixUp's place.
+        drawing: the `la_tf.rules.Rule` by which operations and levels are drawn; None
+            for LatentAugment's K distinct pairs of `transforms`.
         mixup_alpha: of MixUp's Beta distribution; 0 leaves images as they are.
-        final: "cutmix", "cutout" or "none", after the two operations.
+        final: "cutmix", "cutout" or "none", after the operations.
         cutmix_probability: that a batch is cut and mixed.
         cutout_size: side of the final Cutout in pixels; None for half the image's side.
         fill: colour of the final Cutout, None for CIFAR's mean.
@@ -45,6 +48,7 @@ class ViewMaker:
         num_classes,
         num_views=6,
         transforms="latentaugment",
+        drawing=None,
         mixup_alpha=1.0,
         final="cutmix",
         cutmix_probability=0.5,
@@ -61,10 +65,11 @@ class ViewMaker:
         if final not in FINAL_STEPS:
             raise ValueError(f"final is {final!r}; give one of {FINAL_STEPS}")
         self.num_classes = num_classes
-        self.num_views = policy.check_num_views(num_views)
+        self.drawing = drawing or rules.DistinctPairs(transforms)
+        self.num_views = self.drawing.check_num_views(num_views)
         self.policies = None
         if operations:
-            self.policies = policy.Policies(transforms, mixup_alpha, on_host)
+            self.policies = policy.Policies(self.drawing.space, mixup_alpha, on_host)
         self.final = final
         self.cutmix_probability = cutmix_probability
         self.cutout_size = cutout_size
@@ -116,6 +121,12 @@ class ViewMaker:
         _, seed = draws.split(seeds[0], 2)
         return self._finish(base_views, labels, seed)
 
+    def choice(self, batch_size, seeds):
+        """Return the `Choice` that a training batch of these seeds is made by."""
+        _, seed = draws.split(seeds[0], 2)
+        draw_seed, _, _ = draws.split(seed, 3)
+        return self.drawing.draw(batch_size, self.num_views, draw_seed)
+
     def on_device(self, images, labels, seeds):
         """Return what `from_images` and `from_base_views` give, made by words.
 
@@ -136,11 +147,10 @@ class ViewMaker:
         labels = self._one_hot(labels)
         policies = tf.zeros(tf.shape(labels)[:2], tf.int32)
         if self.policies is not None:
-            policies, levels = policy.draw(
-                tf.shape(labels)[0], self.num_views, draw_seed
-            )
+            choice = self.drawing.draw(tf.shape(labels)[0], self.num_views, draw_seed)
+            policies = choice.policies
             views, labels = self.policies.apply_to_words(
-                views, labels, policies, levels, apply_seed, channels
+                views, labels, choice, apply_seed, channels
             )
         last, last_labels = self._final_words(views, labels, final_seed, channels)
         batch = (words.unpack(last, channels), last_labels, policies)
@@ -157,10 +167,9 @@ class ViewMaker:
         if self.policies is None:
             policies = tf.zeros([batch_size, self.num_views], tf.int32)
         else:
-            policies, levels = policy.draw(batch_size, self.num_views, draw_seed)
-            views, labels = self.policies.apply(
-                views, labels, policies, levels, apply_seed
-            )
+            choice = self.drawing.draw(batch_size, self.num_views, draw_seed)
+            policies = choice.policies
+            views, labels = self.policies.apply(views, labels, choice, apply_seed)
         last_views, last_labels = self._final_step(views, labels, final_seed)
         batch = (last_views, last_labels, policies)
         return batch + (views, labels) if self.keep_early else batch

@@ -1,12 +1,13 @@
-"""The sixteen operations, as keras-cv layers with Pillow's results.
+"""The operations, as keras-cv layers with Pillow's results.
 
-`OPERATIONS` fixes the order, which is the index; `make` gives a layer by its name.
+`OPERATIONS` are LatentAugment's sixteen, in the order of their indices; `make` gives a
+layer by its name. `spaces` has the operations of other methods and their magnitudes.
 """
 
 from __future__ import annotations
 
-from la_tf.ops import blend, geometry, mixing, tone
-from la_tf.ops.operation import NUM_LEVELS, Operation
+from la_tf.ops import blend, geometry, identity, mixing, spaces, tone
+from la_tf.ops.operation import Operation
 
 _CLASSES = (
     geometry.ShearX,
@@ -26,20 +27,21 @@ _CLASSES = (
     mixing.Cutout,
     mixing.MixUp,
 )
-# Stands in MixUp's place among AutoAugment's own operations.
-_EXTRA = (mixing.SamplePairing,)
+# Operations of other methods: SamplePairing stands in MixUp's place among AutoAugment's
+# own, and Identity where a method leaves an image as it is.
+_EXTRA = (mixing.SamplePairing, identity.Identity)
 
-OPERATIONS = tuple(operation.__name__ for operation in _CLASSES)
+OPERATIONS = spaces.LATENTAUGMENT.operations
 
-__all__ = ["NUM_LEVELS", "OPERATIONS", "Operation", "make"]
+__all__ = ["OPERATIONS", "Operation", "make", "spaces"]
 
 
 def make(name, **options):
-    """Return the layer of that name: one of `OPERATIONS`, or "SamplePairing".
+    """Return the layer of that name: of `OPERATIONS`, "SamplePairing" or "Identity".
 
     Args:
         name: the operation's name, as "ShearX".
-        **options: the layer's own, as `level`, `seed` and MixUp's `alpha`.
+        **options: the layer's own, as `level`, `seed`, `space` and MixUp's `alpha`.
     """
     layers = {layer.__name__: layer for layer in _CLASSES + _EXTRA}
     if name not in layers:

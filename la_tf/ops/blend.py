@@ -13,15 +13,13 @@ from tensorflow import keras
 from la_tf import luma
 from la_tf.ops import operation
 
-# As Pillow has them, in float32; in float64, where a product with them is exact.
-FACTORS = np.linspace(0.1, 1.9, operation.NUM_LEVELS).astype(np.float32)
-FACTORS = FACTORS.astype(np.float64)
 
-
-def factor_parameters(level):
+def factor_parameters(layer, level, noise):
     """Return the parameters of an operation whose only one is the level's factor."""
+    # As Pillow has them, in float32; in float64, where a product with them is exact.
+    factors = layer.arguments().astype(np.float32).astype(np.float64)
     # A column holds whole numbers: the bits of a float64 are one.
-    return operation.pack(tf.gather(FACTORS.view(np.int64), level))
+    return operation.pack(layer.entries(factors.view(np.int64), level, noise))
 
 
 def factor_of(parameters):
@@ -49,7 +47,7 @@ class Blend(operation.Operation):
     """An operation that blends an image with one made from it."""
 
     def parameters(self, level, noise, height, width):
-        return factor_parameters(level)
+        return factor_parameters(self, level, noise)
 
     def factor(self, parameters):
         """Return the image's own part of the blend, float64 [B, 1, 1, 1]."""
@@ -62,7 +60,7 @@ class Blend(operation.Operation):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Color(Blend):
-    """Images with their colour weakened or strengthened by a factor 0.1 to 1.9."""
+    """Images with their colour weakened or strengthened, by default by 0.1 to 1.9."""
 
     def start(self, channels):
         return [luma.of_channels(channels)] * len(channels)
@@ -76,7 +74,7 @@ class Color(Blend):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Sharpness(Blend):
-    """Images smoothed or sharpened by a factor 0.1 to 1.9; borders stay as they are."""
+    """Images smoothed or sharpened, by default by 0.1 to 1.9, but for the border."""
 
     def start(self, channels):
         return [_smooth_inside(channel) for channel in channels]

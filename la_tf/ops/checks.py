@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-NUM_LEVELS = 10
-
 
 def to_bytes(images, rank=4):
     """Return the images as uint8, after checking rank, channels, type and range.
@@ -30,17 +28,18 @@ def to_bytes(images, rank=4):
         return tf.cast(tf.round(images), tf.uint8)
 
 
-def to_levels(level, batch_size):
+def to_levels(level, batch_size, num_levels):
     """Return the levels as int64 [batch_size]; one number serves the whole batch."""
+    last = num_levels - 1
     if not tf.is_tensor(level) and not np.issubdtype(
         np.asarray(level).dtype, np.integer
     ):
-        raise ValueError(f"level is {level!r}; give whole numbers from 0 to 9")
+        raise ValueError(f"level is {level!r}; give whole numbers from 0 to {last}")
     level = tf.cast(tf.convert_to_tensor(level), tf.int64)
     if level.shape.rank not in (0, 1):
         raise ValueError(f"level has shape {level.shape}; give one number an image")
-    inside = tf.reduce_all((level >= 0) & (level < NUM_LEVELS))
-    _require(inside, "a level is outside 0..9")
+    inside = tf.reduce_all((level >= 0) & (level <= last))
+    _require(inside, f"a level is outside 0..{last}")
     if level.shape.rank == 0:
         return tf.fill([batch_size], level)
     _require(

@@ -20,11 +20,6 @@ HALF = 1 << 15
 # The coefficients of the map that leaves every pixel where it is.
 IDENTITY = np.array([ONE, 0, HALF, 0, ONE, HALF])
 
-MAX_SHEAR = 0.3
-MAX_DEGREES = 30.0
-# 150 of 331 pixels, in ninths: level 9 is the whole of it.
-SHIFT_NUMERATOR, SHIFT_DENOMINATOR = 150, 331 * 9
-
 
 def affine(images, coefficients):
     """The images resampled by (a, b, c, d, e, f) in 16.16 fixed point, filled with 128.
@@ -91,12 +86,6 @@ def _fixed(number):
     return np.floor(np.asarray(number, np.float64) * ONE + 0.5).astype(np.int64)
 
 
-def _signed_entry(table, level, noise):
-    """Return the level's entry of a table [2, 10], its row chosen by a random bit."""
-    row = tf.bitwise.bitwise_and(noise[:, 0], 1)
-    return tf.gather(tf.reshape(table, [-1]), row * operation.NUM_LEVELS + level)
-
-
 class Affine(operation.Operation):
     """An operation that moves pixels; its parameters are `affine`'s coefficients."""
 
@@ -107,17 +96,16 @@ class Affine(operation.Operation):
 class _Shear(Affine):
     """Moves each line by its own distance times the level's slope, either way."""
 
-    _slopes = np.array([[1], [-1]]) * np.linspace(0, MAX_SHEAR, operation.NUM_LEVELS)
-
     def _slope_and_offset(self, level, noise):
-        slope = _signed_entry(_fixed(self._slopes), level, noise)
-        offset = _signed_entry(_fixed(0.5 + 0.5 * self._slopes), level, noise)
+        slopes = self.arguments()
+        slope = self.entries(_fixed(slopes), level, noise)
+        offset = self.entries(_fixed(0.5 + 0.5 * slopes), level, noise)
         return slope, offset
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class ShearX(_Shear):
-    """Images sheared along x by 0 to 0.3, to the left or to the right."""
+    """Images sheared along x, by default by 0 to 0.3, to the left or to the right."""
 
     def parameters(self, level, noise, height, width):
         slope, offset = self._slope_and_offset(level, noise)
@@ -127,7 +115,7 @@ class ShearX(_Shear):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class ShearY(_Shear):
-    """Images sheared along y by 0 to 0.3, up or down."""
+    """Images sheared along y, by default by 0 to 0.3, up or down."""
 
     def parameters(self, level, noise, height, width):
         slope, offset = self._slope_and_offset(level, noise)
@@ -135,62 +123,64 @@ class ShearY(_Shear):
         return operation.pack(zero + ONE, zero, zero + HALF, slope, zero + ONE, offset)
 
 
-def _shift(level, noise, side):
-    """Whole pixels to move by: up to 150/331 of the side, either way, 16.16 fixed."""
-    numerator = level * tf.cast(side, tf.int64) * SHIFT_NUMERATOR
-    # The pixel centre's half is added before the floor, for either sign.
-    forward = (2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
-    back = (-2 * numerator + SHIFT_DENOMINATOR) // (2 * SHIFT_DENOMINATOR)
-    bit = tf.bitwise.bitwise_and(noise[:, 0], 1)
-    return tf.where(bit == 0, forward, back) * ONE
+class _Translation(Affine):
+    """Moves an image by the level's share of a side, either way."""
+
+    def _shift(self, level, noise, side):
+        """Return whole pixels to move by, 16.16 fixed."""
+        tops, bottom = self.whole_arguments()
+        top = self.entries(tops, level, noise) * tf.cast(side, tf.int64)
+        # The pixel centre's half is added before the floor, for either sign.
+        return (2 * top + bottom) // (2 * bottom) * ONE
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class TranslateX(Affine):
-    """Images moved along x by 0 to 150/331 of their width, to the left or right."""
+class TranslateX(_Translation):
+    """Images moved along x, by default by up to 150/331 of their width."""
 
     def parameters(self, level, noise, height, width):
         zero = tf.zeros_like(level)
-        shift = _shift(level, noise, width) + HALF
+        shift = self._shift(level, noise, width) + HALF
         return operation.pack(zero + ONE, zero, shift, zero, zero + ONE, zero + HALF)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
-class TranslateY(Affine):
-    """Images moved along y by 0 to 150/331 of their height, up or down."""
+class TranslateY(_Translation):
+    """Images moved along y, by default by up to 150/331 of their height."""
 
     def parameters(self, level, noise, height, width):
         zero = tf.zeros_like(level)
-        shift = _shift(level, noise, height) + HALF
+        shift = self._shift(level, noise, height) + HALF
         return operation.pack(zero + ONE, zero, zero + HALF, zero, zero + ONE, shift)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Rotate(Affine):
-    """Images turned about their centre by -30 to 30 degrees, counter-clockwise."""
-
-    _angles = [
-        -math.radians(degrees)
-        for degrees in np.linspace(-MAX_DEGREES, MAX_DEGREES, operation.NUM_LEVELS)
-    ]
-    # Pillow rounds to fifteen places before it goes on.
-    _cosines = np.array([round(math.cos(angle), 15) for angle in _angles])
-    _sines = np.array([round(math.sin(angle), 15) for angle in _angles])
+    """Images turned about their centre, counter-clockwise; by default -30 to 30°."""
 
     def parameters(self, level, noise, height, width):
-        a, b = _fixed(self._cosines), _fixed(self._sines)
-        d, e = _fixed(-self._sines), a
-        a, b, d, e = (tf.gather(table, level) for table in (a, b, d, e))
-        c, f = self._offsets(height, width)
-        return operation.pack(a, b, tf.gather(c, level), d, e, tf.gather(f, level))
+        cosines, sines = self._cosines_and_sines()
+        a, b, d = (_fixed(table) for table in (cosines, sines, -sines))
+        c, f = _offsets(cosines, sines, height, width)
+        return operation.pack(
+            *(self.entries(table, level, noise) for table in (a, b, c, d, a, f))
+        )
 
-    def _offsets(self, height, width):
-        """The two offsets for each level, int64 [10], that keep the centre in place."""
-        x, y = tf.cast(width, tf.float64) / 2, tf.cast(height, tf.float64) / 2
-        cosine, sine = self._cosines, self._sines
-        offset_x = cosine * -x + sine * -y + x + 0.5 * cosine + 0.5 * sine
-        offset_y = -sine * -x + cosine * -y + y - 0.5 * sine + 0.5 * cosine
-        return _fixed_tensor(offset_x), _fixed_tensor(offset_y)
+    def _cosines_and_sines(self):
+        angles = [[-math.radians(one) for one in row] for row in self.arguments()]
+        # Pillow rounds to fifteen places before it goes on.
+        return (
+            np.array([[round(function(angle), 15) for angle in row] for row in angles])
+            for function in (math.cos, math.sin)
+        )
+
+
+def _offsets(cosine, sine, height, width):
+    """The two offsets for each level, int64 [2, levels], that keep the centre."""
+    x, y = tf.cast(width, tf.float64) / 2, tf.cast(height, tf.float64) / 2
+    offset_x = cosine * -x + sine * -y + x + 0.5 * cosine + 0.5 * sine
+    offset_y = -sine * -x + cosine * -y + y - 0.5 * sine + 0.5 * cosine
+    return _fixed_tensor(offset_x), _fixed_tensor(offset_y)
 
 
 def _fixed_tensor(number):

@@ -4,91 +4,110 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from fractions import Fraction
 from typing import Callable
 
-from la_tf.ops import blend, geometry, mixing, operation, tone
-
-LAST = operation.NUM_LEVELS - 1
+from la_tf.ops import spaces
 
 
 @dataclasses.dataclass(frozen=True)
 class _Scale:
-    """What an operation's levels stand for.
+    """How an operation's argument is told.
 
     Attributes:
-        text: a function from a level and the image's shorter side to a few characters.
-        words: what all levels mean, in a few words.
+        text: a function from the argument without its sign, the sign to show and the
+            image's shorter side to a few characters.
+        words: from the first and the last argument to what all levels mean.
     """
 
-    text: Callable[[int, int], str]
-    words: str
+    text: Callable[[Fraction, str, int], str]
+    words: Callable[[Fraction, Fraction], str]
 
 
-def _shift(level):
-    return level * geometry.SHIFT_NUMERATOR / geometry.SHIFT_DENOMINATOR
+def _percent(share):
+    return f"{float(share):.0%}"
 
 
-def _square(level):
-    return level * mixing.CUTOUT_NUMERATOR / mixing.CUTOUT_DENOMINATOR
+def _shift(length):
+    return _Scale(
+        lambda share, sign, side: f"{sign}{_percent(share)}".replace("%", " %"),
+        lambda first, last: f"{float(first):g} to {_percent(last)} of the {length}",
+    )
 
 
-def _degrees(level, side):
-    degrees = geometry.MAX_DEGREES * (2 * level / LAST - 1)
-    return f"{degrees:+.0f}°".replace("-", "−")
+def _degrees(value):
+    return f"{float(value):g}°".replace("-", "−")
+
+
+def _factor(value):
+    return f"{float(value):.2f}".removesuffix("0")
 
 
 _SHEAR = _Scale(
-    lambda level, side: f"±{geometry.MAX_SHEAR * level / LAST:.2f}",
-    f"slope 0 to {geometry.MAX_SHEAR:g}, either way",
+    lambda slope, sign, side: f"{sign}{float(slope):.2f}",
+    lambda first, last: f"slope {float(first):g} to {float(last):g}",
 )
 _FACTOR = _Scale(
-    lambda level, side: f"× {blend.FACTORS[level]:.1f}",
-    f"factor {blend.FACTORS[0]:.1f} to {blend.FACTORS[-1]:.1f}",
+    lambda factor, sign, side: f"× {_factor(factor)}",
+    lambda first, last: f"factor {_factor(first)} to {_factor(last)}",
 )
 _SCALES = {
     "ShearX": _SHEAR,
     "ShearY": _SHEAR,
-    **{
-        f"Translate{axis}": _Scale(
-            lambda level, side: f"±{_shift(level):.0%}".replace("%", " %"),
-            f"0 to {_shift(LAST):.0%} of the {length}, either way",
-        )
-        for axis, length in (("X", "width"), ("Y", "height"))
-    },
+    "TranslateX": _shift("width"),
+    "TranslateY": _shift("height"),
     "Rotate": _Scale(
-        _degrees, f"−{geometry.MAX_DEGREES:g}° to {geometry.MAX_DEGREES:g}°"
+        lambda degrees, sign, side: f"{sign}{float(degrees):.0f}°",
+        lambda first, last: f"{_degrees(first)} to {_degrees(last)}",
     ),
     "Posterize": _Scale(
-        lambda level, side: f"{tone.POSTERIZE_BITS[level]} bits",
-        f"{tone.POSTERIZE_BITS[0]} to {tone.POSTERIZE_BITS[-1]} bits kept",
+        lambda bits, sign, side: f"{bits} bits",
+        lambda first, last: f"{first} to {last} bits kept",
     ),
     "Solarize": _Scale(
-        lambda level, side: f"from {math.ceil(256 * (1 - level / LAST))}",
-        "inverted from 256 (none) to 0 (all)",
+        lambda threshold, sign, side: f"from {math.ceil(threshold)}",
+        lambda first, last: f"inverted from {_end(first)} to {_end(last)}",
     ),
     "Cutout": _Scale(
-        lambda level, side: f"{math.floor(_square(level) * side + 0.5)} px",
-        f"square of 0 to {_square(LAST):.1%} of the side",
+        lambda share, sign, side: f"{math.floor(share * side + Fraction(1, 2))} px",
+        lambda first, last: (
+            f"square of {float(first):g} to {float(last):.1%} of the side"
+        ),
     ),
     **dict.fromkeys(("Color", "Contrast", "Sharpness", "Brightness"), _FACTOR),
 }
 
 
-def value(name, level, image_shape):
+def _end(threshold):
+    return {256: "256 (none)", 0: "0 (all)"}.get(threshold, f"{math.ceil(threshold)}")
+
+
+def value(name, level, image_shape, space=spaces.LATENTAUGMENT):
     """Return what a level means for an operation, in a few characters.
 
     Args:
         name: of an operation that has levels.
-        level: 0..9.
+        level: one of the space's.
         image_shape: (H, W, ...), for what is measured in pixels.
+        space: that the levels are of.
     """
-    return _SCALES[name].text(level, min(image_shape[:2]))
+    forth, back = (row[level] for row in space.table(name))
+    if space.is_signed(name):
+        around = (forth + back) / 2
+        if around:  # such as a factor of 0.5 or 1.5
+            return f"× {_factor(around)} ± {_factor(forth - around)}"
+        sign = "±"
+    else:
+        sign = "−" if forth < 0 else "+"
+    return _SCALES[name].text(abs(forth), sign, min(image_shape[:2]))
 
 
-def span(name, mixup_alpha):
+def span(name, mixup_alpha, space=spaces.LATENTAUGMENT):
     """Return what all levels of an operation mean, in a few words."""
     if name in _SCALES:
-        return _SCALES[name].words
+        forth, _ = space.table(name)
+        words = _SCALES[name].words(forth[0], forth[-1])
+        return f"{words}, either way" if space.is_signed(name) else words
     if name == "MixUp":
         return f"no level; share from Beta(α, α), α = {mixup_alpha:g}"
     return "no level; half of each image" if name == "SamplePairing" else "no level"

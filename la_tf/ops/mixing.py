@@ -13,24 +13,22 @@ ONE = 1 << 16
 
 CUTOUT_COLOUR = (125, 123, 114)
 CUTOUT_GREY = 123  # that colour's luma
-# 20 of 32 pixels, in ninths: level 9 is the whole of it.
-CUTOUT_NUMERATOR, CUTOUT_DENOMINATOR = 20, 32 * 9
 
 NUM_QUANTILES = 4096
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Cutout(operation.Operation):
-    """Images with a square of up to 20/32 of the shorter side painted over.
+    """Images with a square painted over, by default up to 20/32 of the shorter side.
 
     The square's centre is anywhere in the image, so that part of it may fall outside.
     """
 
     def parameters(self, level, noise, height, width):
         side = tf.cast(tf.minimum(height, width), tf.int64)
-        size = (2 * level * CUTOUT_NUMERATOR * side + CUTOUT_DENOMINATOR) // (
-            2 * CUTOUT_DENOMINATOR
-        )
+        tops, bottom = self.whole_arguments()
+        share = self.entries(tops, level, noise)
+        size = (2 * share * side + bottom) // (2 * bottom)
         top = operation.below(noise[:, 0], height) - size // 2
         left = operation.below(noise[:, 1], width) - size // 2
         return operation.pack(top, top + size, left, left + size)
@@ -149,7 +147,7 @@ class MixUp(Mixing):
             )
         count = tf.shape(labels)[0]
         noise = operation.draw_noise([count], seed)
-        level = checks.to_levels(level, count)
+        level = checks.to_levels(level, count, self._space.num_levels)
         share = self.parameters(level, noise, None, None)[:, 0]
         return mix_labels(labels, tf.gather(labels, draw_partners(noise)), share)
 

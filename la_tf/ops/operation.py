@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import keras_cv
+import numpy as np
 import tensorflow as tf
 
-from la_tf.ops import checks
+from la_tf.ops import checks, spaces
 
-NUM_LEVELS = checks.NUM_LEVELS
 NUM_PARAMETERS = 6
 NUM_NOISE = 2
 FILL = 128
@@ -50,17 +52,23 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
     Args:
         level: 0..9 for all images, or None to draw a level for each image.
         seed: whole number for the layer's own random numbers, or None.
+        space: name of the magnitude space that says what a level stands for, and how
+            many there are; see `la_tf.ops.spaces`.
     """
 
     has_level = True
     needs_partner = False
 
-    def __init__(self, level=None, seed=None, **kwargs):
+    def __init__(self, level=None, seed=None, space="latentaugment", **kwargs):
         # Whole numbers up to 255 and labels must survive a mixed-precision policy.
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
-        if level is not None and level not in range(NUM_LEVELS):
-            raise ValueError(f"level is {level!r}; give 0 to 9, or None to draw it")
+        self._space = spaces.get(space)
+        last = self._space.num_levels - 1
+        if level is not None and level not in range(last + 1):
+            raise ValueError(
+                f"level is {level!r}; give 0 to {last}, or None to draw it"
+            )
         self.level = level
         self.seed = seed
         if seed is not None:  # the base class takes 0 for no seed
@@ -70,11 +78,27 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         """Six whole numbers an image, int64 [B, 6], that `transform` understands.
 
         Args:
-            level: int64 [B], 0..9.
+            level: int64 [B], one of the space's.
             noise: int64 [B, 2], random numbers from `draw_noise`.
             height, width: of the images; numbers or scalar tensors.
         """
         raise NotImplementedError
+
+    def arguments(self, kind=float):
+        """Return what the levels stand for, for both signs [2, levels]."""
+        table = self._space.table(type(self).__name__)
+        return np.array([[kind(argument) for argument in row] for row in table])
+
+    def entries(self, table, level, noise):
+        """Return the levels' entries of a table [2, levels], a random bit its row."""
+        row = tf.bitwise.bitwise_and(noise[:, 0], 1)
+        return tf.gather(tf.reshape(table, [-1]), row * table.shape[1] + level)
+
+    def whole_arguments(self):
+        """Return whole numbers int64 [2, levels] and what to divide them by."""
+        exact = self.arguments(kind=lambda argument: argument)
+        bottom = math.lcm(*(argument.denominator for argument in exact.flat))
+        return (exact * bottom).astype(np.int64), bottom
 
     def transform(self, images, parameters, partners=None):
         """Return the changed images, uint8 [B, H, W, C].
@@ -97,13 +121,13 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
 
         Args:
             images: uint8 or float [B, H, W, C] in 0..255, C 1 or 3.
-            level: whole numbers 0..9, [B] or one for all.
+            level: whole numbers, by default 0..9, [B] or one for all.
             seed: two whole numbers, as for `tf.random.stateless_uniform`.
         """
         images = tf.convert_to_tensor(images)
         pixels = checks.to_bytes(images)
         shape = tf.shape(pixels)
-        level = checks.to_levels(level, shape[0])
+        level = checks.to_levels(level, shape[0], self._space.num_levels)
         noise = draw_noise(shape[:1], seed)
         changed = self._changed(pixels, level, noise)
         return tf.cast(changed, images.dtype)
@@ -118,7 +142,8 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
     def get_random_transformation_batch(self, batch_size, **unused):
         seeds = tf.transpose(self._random_generator.make_seeds(2))
         if self.level is None:
-            level = below(draw_noise([batch_size], seeds[0])[:, 0], NUM_LEVELS)
+            noise = draw_noise([batch_size], seeds[0])[:, 0]
+            level = below(noise, self._space.num_levels)
         else:
             level = tf.fill([batch_size], tf.constant(self.level, tf.int64))
         return {"level": level, "seed": seeds[1]}
@@ -146,7 +171,8 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         return input_shape
 
     def get_config(self):
-        return {**super().get_config(), "level": self.level, "seed": self.seed}
+        own = {"level": self.level, "seed": self.seed, "space": self._space.name}
+        return {**super().get_config(), **own}
 
 
 def pack(*columns):

@@ -5,15 +5,14 @@ Posterize, Solarize, Contrast, Brightness, AutoContrast, Equalize and Invert.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
 from la_tf import luma
 from la_tf.ops import blend, operation
-
-POSTERIZE_BITS = (8, 8, 7, 7, 6, 6, 5, 5, 4, 4)
-POSTERIZE_MASKS = np.array([256 - 2 ** (8 - bits) for bits in POSTERIZE_BITS])
 
 VALUES = np.arange(256).reshape([1, 1, 1, 256])
 
@@ -66,10 +65,11 @@ class Tone(operation.Operation):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Posterize(Tone):
-    """Images with the lower bits cleared: 8 bits kept at level 0, 4 at level 9."""
+    """Images with the lower bits cleared; by default 8 to 4 bits are kept."""
 
     def parameters(self, level, noise, height, width):
-        return operation.pack(tf.gather(POSTERIZE_MASKS, level))
+        masks = 256 - 2 ** (8 - self.arguments(int))
+        return operation.pack(self.entries(masks, level, noise))
 
     def change(self, values, parameters):
         mask = tf.cast(operation.each_image(parameters, 0), values.dtype)
@@ -78,11 +78,12 @@ class Posterize(Tone):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Solarize(Tone):
-    """Images inverted from a threshold up: 256 (never) at level 0, 0 at level 9."""
+    """Images inverted from a threshold up, by default 256 (never) to 0 (always)."""
 
     def parameters(self, level, noise, height, width):
-        # The largest value left alone, in ninths so that no threshold is rounded.
-        return operation.pack((256 * (9 - level) - 1) // 9)
+        # The largest value left alone.
+        kept = self.arguments(math.ceil) - 1
+        return operation.pack(self.entries(kept, level, noise))
 
     def change(self, values, parameters):
         keep = tf.cast(operation.each_image(parameters, 0), tf.float32)
@@ -104,10 +105,10 @@ class Invert(Tone):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Brightness(Tone):
-    """Images times 0.1 to 1.9, clipped."""
+    """Images times a factor, by default 0.1 to 1.9, clipped."""
 
     def parameters(self, level, noise, height, width):
-        return blend.factor_parameters(level)
+        return blend.factor_parameters(self, level, noise)
 
     def change(self, values, parameters):
         changed = blend.blend(
@@ -118,12 +119,12 @@ class Brightness(Tone):
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Contrast(Tone):
-    """Images drawn towards, or away from, their mean grey by a factor 0.1 to 1.9."""
+    """Images drawn to, or away from, their mean grey, by default by 0.1 to 1.9."""
 
     needs_pixels = True
 
     def parameters(self, level, noise, height, width):
-        return blend.factor_parameters(level)
+        return blend.factor_parameters(self, level, noise)
 
     def tables(self, parameters, channels=None):
         grey = luma.of_channels(channels)

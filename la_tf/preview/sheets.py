@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from la_tf import ops, policy
+from la_tf import policy
 from la_tf.config import TrainConfig
-from la_tf.ops import levels, mixing
+from la_tf.ops import levels, mixing, spaces
 from la_tf.preview import contact_sheet
 from la_tf.run import build, view_samples
 
@@ -49,7 +49,7 @@ def operations(preview):
         "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
         "the images to mix with.",
         operation_rows(preview),
-        columns=[f"level {level}" for level in range(ops.NUM_LEVELS)],
+        columns=[f"level {level}" for level in range(spaces.LATENTAUGMENT.num_levels)],
     )
 
 
@@ -57,7 +57,7 @@ def operation_rows(preview):
     """Return a row for each operation, and a last one for those without a level."""
     config, images = preview.config, preview.examples.images
     leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
-    layers = policy.make_layers(config.transforms, config.mixup_alpha)
+    layers = policy.make_layers(policy.space_of(config.transforms), config.mixup_alpha)
     for index, (name, layer) in enumerate(layers.items()):
         seed = (config.seed, index)
         if layer.needs_partner:
@@ -92,7 +92,7 @@ def views(preview):
 
 def _level_row(layer, image, seed):
     name = type(layer).__name__
-    every = np.arange(ops.NUM_LEVELS)
+    every = np.arange(spaces.LATENTAUGMENT.num_levels)
     tiles = layer.apply(np.stack([image] * len(every)), every, seed).numpy()
     captions = [levels.value(name, level, image.shape) for level in every]
     return contact_sheet.Row(list(tiles), captions, name)
@@ -101,7 +101,7 @@ def _level_row(layer, image, seed):
 def _mixed_row(layer, images, seed):
     """Return a row of draws of an operation that mixes images, one a level."""
     tiles, captions = [], []
-    for draw in range(ops.NUM_LEVELS):
+    for draw in range(spaces.LATENTAUGMENT.num_levels):
         draw_seed = (seed[0], seed[1] + 100 * (draw + 1))
         share = 0.5
         if isinstance(layer, mixing.MixUp):

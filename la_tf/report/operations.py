@@ -74,7 +74,7 @@ def _table(run, images):
     if images is not None:
         head.append(f"at levels {', '.join(map(str, _SHOWN_LEVELS))}")
     config, rows = run.config, []
-    layers = policy.make_layers(config.transforms, config.mixup_alpha)
+    layers = policy.make_layers(policy.space_of(config.transforms), config.mixup_alpha)
     for name, layer in layers.items():
         row = [name, levels.span(name, config.mixup_alpha)]
         if images is not None:

@@ -82,11 +82,12 @@ def _strip(words, shown):
 def _applied(run, images, indices):
     """Return the first image under each policy, uint8 [*indices.shape, H, W, C]."""
     config = run.config
-    policies = policy.Policies(config.transforms, config.mixup_alpha)
+    policies = policy.Policies(policy.space_of(config.transforms), config.mixup_alpha)
     views = tf.repeat(images[:, np.newaxis], indices.size, axis=1)
     shape = [len(images), indices.size]
     drawn = tf.broadcast_to(tf.cast(np.ravel(indices), tf.int32), shape)
-    levels = tf.fill([*shape, 2], _LEVEL)
-    seed = [config.seed, 0]
-    changed, _ = policies.apply(views, tf.zeros([*shape, 1]), drawn, levels, seed)
+    pairs = policy.pairs(drawn)
+    choice = policy.Choice(drawn, pairs, tf.zeros_like(pairs) + _LEVEL)
+    labels = tf.zeros([*shape, 1])
+    changed, _ = policies.apply(views, labels, choice, [config.seed, 0])
     return np.reshape(changed[0], [*indices.shape, *images.shape[1:]])

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from la_tf import ops, policy
+from la_tf import ops, policy, rules
 from tests import helper
 
 
@@ -30,18 +30,21 @@ class NamesTest(tf.test.TestCase):
             with self.assertRaisesRegex(ValueError, "is no policy"):
                 policy.index_of(name)
         with self.assertRaisesRegex(ValueError, "transforms is 'randaugment'"):
-            policy.Policies("randaugment")
+            policy.space_of("randaugment")
         for num_views in (0, 257):
             with self.assertRaisesRegex(ValueError, "give 1 to 256"):
-                policy.draw(4, num_views, [0, 0])
+                rules.DistinctPairs().draw(4, num_views, [0, 0])
 
 
 class DrawTest(tf.test.TestCase):
     def test_policies_are_distinct_and_uniform(self):
-        draw = tf.function(lambda seed: policy.draw(512, 6, seed))
+        draw = tf.function(lambda seed: rules.DistinctPairs().draw(512, 6, seed))
         counts, level_counts, pairs = np.zeros(256), np.zeros(10), np.zeros(256)
         for seed in range(40):
-            policies, levels = (part.numpy() for part in draw(tf.constant([seed, 1])))
+            drawn = draw(tf.constant([seed, 1]))
+            policies, levels = drawn.policies.numpy(), drawn.levels.numpy()
+            self.assertAllEqual(drawn.operations[..., 0], policies // 16)
+            self.assertAllEqual(drawn.operations[..., 1], policies % 16)
             self.assertTrue(np.all(np.diff(np.sort(policies, axis=1)) > 0))
             counts += np.bincount(policies.reshape(-1), minlength=256)
             level_counts += np.bincount(levels.reshape(-1), minlength=10)
@@ -56,12 +59,14 @@ class DrawTest(tf.test.TestCase):
         self.assertLess(_chi_square(pairs[1:]), 360.5)
 
     def test_all_256_can_be_drawn(self):
-        policies, levels = policy.draw(3, 256, [1, 1])
+        policies, _, levels = rules.DistinctPairs().draw(3, 256, [1, 1])
         self.assertAllEqual(np.sort(policies, axis=1), np.tile(np.arange(256), [3, 1]))
         self.assertEqual(levels.shape, [3, 256, 2])
 
     def test_the_same_seed_draws_the_same(self):
-        first, again, other = (policy.draw(8, 6, [s, 0])[0] for s in (5, 5, 6))
+        first, again, other = (
+            rules.DistinctPairs().draw(8, 6, [s, 0])[0] for s in (5, 5, 6)
+        )
         self.assertAllEqual(first, again)
         self.assertNotAllEqual(first, other)
 
@@ -69,6 +74,13 @@ class DrawTest(tf.test.TestCase):
 def _chi_square(counts):
     expected = counts.sum() / len(counts)
     return np.sum((counts - expected) ** 2 / expected)
+
+
+def _choice(name, shape, levels=(0, 0)):
+    """The same policy of LatentAugment for all views."""
+    policies = tf.fill(shape, policy.index_of(name))
+    levels = tf.broadcast_to(tf.constant(levels, tf.int64), [*shape, len(levels)])
+    return policy.Choice(policies, policy.pairs(policies), levels)
 
 
 class ApplyTest(tf.test.TestCase, parameterized.TestCase):
@@ -82,22 +94,22 @@ class ApplyTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters("latentaugment", "autoaugment")
     def test_host_and_device_forms_give_the_same_bytes(self, transforms):
         views, labels = self._views()
-        host = policy.Policies(transforms, on_host=True)
-        device = policy.Policies(transforms, on_host=False)
+        rule = rules.DistinctPairs(transforms)
+        host = policy.Policies(rule.space, on_host=True)
+        device = policy.Policies(rule.space, on_host=False)
         for seed in range(5):
-            policies, levels = policy.draw(10, 4, [seed, 0])
-            ours = host.apply(views, labels, policies, levels, [seed, 1])
-            theirs = device.apply(views, labels, policies, levels, [seed, 1])
+            choice = rule.draw(10, 4, [seed, 0])
+            ours = host.apply(views, labels, choice, [seed, 1])
+            theirs = device.apply(views, labels, choice, [seed, 1])
             self.assertAllEqual(ours[0], theirs[0])
             self.assertAllEqual(ours[1], theirs[1])
 
     def test_first_and_second_operation_come_in_order(self):
         views, labels = self._views()
         # Solarize at level 5 and then Posterize at level 9, in this order.
-        policies = np.full([10, 4], policy.index_of("Solarize>Posterize"), np.int32)
-        levels = np.tile(np.array([5, 9], np.int32), [10, 4, 1])
+        choice = _choice("Solarize>Posterize", [10, 4], [5, 9])
         device = policy.Policies(on_host=False)
-        result, _ = device.apply(views, labels, policies, levels, [0, 0])
+        result, _ = device.apply(views, labels, choice, [0, 0])
         flat = tf.reshape(views, [40, 16, 16, 3])
         flat = ops.make("Solarize").apply(flat, 5, [0, 0])
         flat = ops.make("Posterize").apply(flat, 9, [0, 0])
@@ -110,10 +122,9 @@ class ApplyTest(tf.test.TestCase, parameterized.TestCase):
         views = np.zeros([count, 3, 4, 4, 1], np.uint8)
         views[5] = 255
         labels = np.repeat(np.eye(count, dtype=np.float32)[:, None], 3, axis=1)
-        policies = np.full([count, 3], policy.index_of(name), np.int32)
-        levels = np.zeros([count, 3, 2], np.int32)
+        choice = _choice(name, [count, 3])
         result, mixed = policy.Policies(on_host=False).apply(
-            tf.constant(views), tf.constant(labels), policies, levels, [9, 9]
+            tf.constant(views), tf.constant(labels), choice, [9, 9]
         )
         self.assertAllClose(tf.reduce_sum(mixed, axis=-1), tf.ones([count, 3]))
         self.assertTrue(np.any(mixed < 1))
@@ -123,9 +134,8 @@ class ApplyTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_the_partner_is_another_images_view_before_operations(self):
         views, labels = self._views(num_views=3)
-        policies = np.full([10, 3], policy.index_of("Invert>MixUp"), np.int32)
         result, mixed = policy.Policies(on_host=False).apply(
-            views, labels, policies, np.zeros([10, 3, 2], np.int32), [2, 2]
+            views, labels, _choice("Invert>MixUp", [10, 3]), [2, 2]
         )
         base, result, mixed = views.numpy(), result.numpy(), mixed.numpy()
         for image in range(10):

@@ -1,0 +1,166 @@
+"""Drawing rules: which operations and levels each view gets.
+
+A rule has a `space`, a number of `num_stages` and of `num_policies`, and draws a
+`Choice` from a seed. How the views are weighted afterwards is another matter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from la_tf import draws, policy
+from la_tf.ops import operation, spaces
+from la_tf.policy import Choice
+
+
+class Rule:
+    """How policies are drawn.
+
+    Attributes:
+        space: the `la_tf.ops.spaces.Space` that operations and levels are from.
+        num_stages: S, how many operations a view goes through.
+        num_policies: how many policies the prior tells apart; 1 if there are none.
+    """
+
+    space: spaces.Space
+    num_stages = 2
+    num_policies = 1
+
+    def draw(self, batch_size, num_views, seed):
+        """Return a `Choice` for so many views of each image.
+
+        It can be traced, reads nothing but the seed and the rule's own variables, and
+        gives the same on every device.
+
+        Args:
+            batch_size: B, a number or a scalar tensor.
+            num_views: K, a Python number.
+            seed: two whole numbers.
+        """
+        raise NotImplementedError
+
+    def name_of(self, number):
+        """Return the name of a policy; the operations that run first stand first."""
+        raise NotImplementedError(f"{type(self).__name__} has no policies")
+
+    def check_num_views(self, num_views):
+        """Return the number of views, if so many can be drawn."""
+        if num_views < 1:
+            raise ValueError(f"num_views is {num_views}; give 1 or more")
+        return num_views
+
+
+class DistinctPairs(Rule):
+    """LatentAugment's: K distinct ones of the 256 ordered pairs, each at any level.
+
+    Every set of K policies is equally likely, in every order; levels are 0..9 evenly.
+    """
+
+    num_policies = policy.NUM_POLICIES
+
+    def __init__(self, transforms="latentaugment"):
+        self.space = policy.space_of(transforms)
+        self._transforms = transforms
+
+    def draw(self, batch_size, num_views, seed):
+        self.check_num_views(num_views)
+        key_seed, level_seed = draws.split(seed, 2)
+        keys = operation.draw_noise([batch_size, self.num_policies], key_seed)[..., 0]
+        # The policy's own number in the lowest bits leaves no ties, which devices might
+        # break differently.
+        numbers = tf.range(self.num_policies, dtype=tf.int64)
+        keys = tf.bitwise.bitwise_and(keys, ~(self.num_policies - 1)) + numbers
+        policies = tf.math.top_k(keys, num_views).indices
+        levels = operation.draw_noise([batch_size, num_views], level_seed)
+        levels = operation.below(levels, self.space.num_levels)
+        return Choice(policies, policy.pairs(policies), levels)
+
+    def name_of(self, number):
+        return policy.name_of(number, self._transforms)
+
+    def check_num_views(self, num_views):
+        if not 1 <= num_views <= self.num_policies:
+            raise ValueError(
+                f"num_views is {num_views}; give 1 to {self.num_policies}: "
+                "the views of an image have distinct policies"
+            )
+        return num_views
+
+
+class SubPolicies(Rule):
+    """AutoAugment's: one sub-policy of a list, each operation by its own chance.
+
+    An operation that is passed over is Identity. Each view draws by itself.
+
+    Args:
+        space: of the operations, Identity among them.
+        sub_policies: a list of sub-policies; each is a list of operations, as many in
+            all, and an operation is its name, its chance in tenths and its level.
+    """
+
+    def __init__(self, space, sub_policies):
+        self.space = space
+        self.num_policies = len(sub_policies)
+        self.num_stages = len(sub_policies[0])
+        columns = np.moveaxis(
+            [
+                [(space.index(name), tenths, level) for name, tenths, level in one]
+                for one in sub_policies
+            ],
+            -1,
+            0,
+        )
+        self._operations, self._tenths, self._levels = columns.astype(np.int64)
+
+    def draw(self, batch_size, num_views, seed):
+        policy_seed, *stage_seeds = draws.split(seed, 1 + self.num_stages)
+        shape = [batch_size, num_views]
+        noise = operation.draw_noise(shape, policy_seed)[..., 0]
+        policies = operation.below(noise, self.num_policies)
+        coins = [operation.draw_noise(shape, one)[..., 0] for one in stage_seeds]
+        coins = operation.below(tf.stack(coins, axis=-1), 10)
+        applied = coins < tf.gather(self._tenths, policies)
+        operations = tf.gather(self._operations, policies)
+        identity = tf.constant(self.space.index("Identity"), tf.int64)
+        return Choice(
+            tf.cast(policies, tf.int32),
+            tf.where(applied, operations, identity),
+            tf.gather(self._levels, policies),
+        )
+
+    def name_of(self, number):
+        names = (self.space.operations[index] for index in self._operations[number])
+        # The number too, for some sub-policies differ by chance and level alone.
+        return f"{number + 1}: {'>'.join(names)}"
+
+
+class RandomOperations(Rule):
+    """RandAugment's and TrivialAugment's: operations drawn evenly, with replacement.
+
+    Args:
+        space: of the operations.
+        num_stages: how many operations a view goes through.
+        level: of all operations, or None to draw a level for each evenly.
+    """
+
+    def __init__(self, space, num_stages, level=None):
+        self.space = space
+        self.num_stages = num_stages
+        self.level = level
+
+    def draw(self, batch_size, num_views, seed):
+        noise = tf.stack(
+            [
+                operation.draw_noise([batch_size, num_views], one)
+                for one in draws.split(seed, self.num_stages)
+            ],
+            axis=2,
+        )
+        operations = operation.below(noise[..., 0], len(self.space.operations))
+        if self.level is None:
+            levels = operation.below(noise[..., 1], self.space.num_levels)
+        else:
+            levels = tf.zeros_like(operations) + self.level
+        policies = tf.zeros_like(operations[..., 0], tf.int32)
+        return Choice(policies, operations, levels)

@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
+from tensorflow import keras
 
 from la_tf import keras_generation, methods, policy
 from la_tf.config import TrainConfig
@@ -18,6 +19,7 @@ from la_tf.run import build, provenance, restore
 from la_tf.run import folder as run_folder
 from la_tf.step.health import NonFiniteError
 from la_tf.train import __main__ as train_command
+from la_tf.train import loop
 from tests import helper, runs
 
 # Without policies a run begins sooner, and does the same in all else.
@@ -293,7 +295,7 @@ class WordsTest(tf.test.TestCase):
 
     def test_mixed_precision_without_a_gpu_is_told(self):
         self.addCleanup(keras.mixed_precision.set_global_policy, "float32")
-        config = configuration("unused", mixed_precision=True, deterministic=False)
+        config = runs.configuration("unused", mixed_precision=True, deterministic=False)
         with (
             mock.patch.object(tf.config, "list_physical_devices", return_value=[]),
             mock.patch.object(loop.sys.stderr, "write") as told,

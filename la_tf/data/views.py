@@ -260,8 +260,8 @@ def make_views(
         value_range: the values of black and white, (0, 255) or (0, 1). Floats need it,
             for nothing in a batch could tell it for sure; a value outside is an error.
         class_weight: weights of classes by number, 1 for those left out, as `fit` of
-            Keras takes them. An image weighs what its class does, or its classes by their
-            probabilities, times its sample weight.
+            Keras takes them. An image weighs what its class does, or its classes by
+            their probabilities, times its sample weight.
         **options: the further arguments of `ViewMaker`.
     """
     maker = ViewMaker(num_classes, num_views, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zlib
@@ -35,6 +36,15 @@ def sync(path):
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def digest(path, algorithm):
+    """Return a file's digest in hexadecimal, however large the file is."""
+    found = hashlib.new(algorithm)
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            found.update(block)
+    return found.hexdigest()
 
 
 def to_json(values):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from la_tf import files
 from la_tf.errors import UserError
 
@@ -48,8 +46,4 @@ def check(folder, path, leave_out=lambda name: False):
 
 
 def _of(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+    return files.digest(path, "sha256")

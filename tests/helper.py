@@ -1,6 +1,8 @@
 """Real images and paths that several tests share."""
 
+import contextlib
 import functools
+import io
 import os
 import pathlib
 import sys
@@ -8,6 +10,8 @@ import textwrap
 from unittest import mock
 
 import numpy as np
+from absl import flags as absl_flags
+from absl.testing import flagsaver
 
 # The source root, or its copy among Bazel's run files.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -85,6 +89,28 @@ def without_pictures():
 def environment(**additions):
     """Return the environment of a process that runs this checkout's commands."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **additions}
+
+
+def finish(process):
+    """What a process printed; fails unless it ended well."""
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, output[-4000:]
+    return output
+
+
+def printed(command, *arguments):
+    """What a command prints to either stream when it is run in this process.
+
+    Args:
+        command: its `__main__` module.
+        arguments: its flags.
+    """
+    text = io.StringIO()
+    with flagsaver.flagsaver(), contextlib.redirect_stdout(text):
+        absl_flags.FLAGS([command.__name__, *map(str, arguments)])
+        with contextlib.redirect_stderr(text):
+            command.main()
+    return text.getvalue()
 
 
 def killed_training(step):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from la_tf import files
 from la_tf.errors import UserError
 
 # By data set and file name; idx files by their content before compression.
@@ -49,11 +50,7 @@ OFFICIAL = {
 
 def of_file(path):
     """Return the md5 checksum of a file, however large."""
-    digest = hashlib.md5()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+    return files.digest(path, "md5")
 
 
 def of_bytes(content):

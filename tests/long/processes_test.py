@@ -7,6 +7,7 @@ import tempfile
 
 import tensorflow as tf
 
+from tests import helper
 from tests.la_tf.step import replicas_test
 from tests.long import workers_test
 
@@ -32,7 +33,7 @@ def _worker_runs():
             processes.append(replicas_test.start(__file__, path, TF_CONFIG=config))
         try:
             for process in processes:
-                replicas_test.finish(process)
+                helper.finish(process)
         finally:
             for process in processes:
                 process.kill()

@@ -1,6 +1,5 @@
 """What la_tf.evaluate measures, against values by hand and against Keras."""
 
-import contextlib
 import io
 import json
 import math
@@ -11,8 +10,7 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
-from absl import flags as absl_flags
-from absl.testing import absltest, flagsaver, parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 from tensorflow import keras
 
@@ -31,12 +29,7 @@ from tests import helper
 
 def main(*arguments):
     """What `python -m la_tf.evaluate` prints, to either stream."""
-    text = io.StringIO()
-    with flagsaver.flagsaver(), contextlib.redirect_stdout(text):
-        absl_flags.FLAGS(["la_tf.evaluate", *map(str, arguments)])
-        with contextlib.redirect_stderr(text):
-            evaluate_command.main()
-    return text.getvalue()
+    return helper.printed(evaluate_command, *arguments)
 
 
 def trained(run_dir):

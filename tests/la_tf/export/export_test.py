@@ -1,6 +1,5 @@
 """What la_tf.export writes: whole, never overwritten, served by TensorFlow alone."""
 
-import contextlib
 import io
 import os
 import pathlib
@@ -14,7 +13,7 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 from absl import flags as absl_flags
-from absl.testing import flagsaver, parameterized
+from absl.testing import parameterized
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from PIL import Image
 from tensorflow import keras
@@ -149,12 +148,7 @@ def export_to(path, run, **options):
 
 def main(*arguments):
     """What `python -m la_tf.export` prints, to either stream."""
-    text = io.StringIO()
-    with flagsaver.flagsaver(), contextlib.redirect_stdout(text):
-        absl_flags.FLAGS(["la_tf.export", *map(str, arguments)])
-        with contextlib.redirect_stderr(text):
-            export_command.main()
-    return text.getvalue()
+    return helper.printed(export_command, *arguments)
 
 
 def encoded(image, kind="PNG"):
@@ -183,13 +177,6 @@ def start(*arguments):
     )
 
 
-def finish(process):
-    """What a process printed; fails unless it ended well."""
-    output, _ = process.communicate(timeout=helper.PATIENCE)
-    assert process.returncode == 0, output
-    return output
-
-
 class ServedTest(tf.test.TestCase):
     """One exported network of grey 16x16 images."""
 
@@ -214,7 +201,7 @@ class ServedTest(tf.test.TestCase):
         png = encoded(self.images[0, ..., 0])
         requests, answers = self.folder / "requests.npz", self.folder / "answers.npz"
         np.savez(requests, images=self.images, encoded=np.frombuffer(png, np.uint8))
-        finish(start("-c", SERVE, self.path, requests, answers))
+        helper.finish(start("-c", SERVE, self.path, requests, answers))
         given = np.load(answers)
         self.assertAllClose(given["logits"], self.logits, rtol=0, atol=1e-5)
         expected = tf.nn.softmax(self.logits)
@@ -246,13 +233,13 @@ class ServedTest(tf.test.TestCase):
         options = ("--tag_set", "serve", "--signature_def", "serving_default")
         run = start(*tool, "run", "--dir", self.path, *options, "--inputs", inputs)
         labels = " ".join(map(str, self.logits.argmax(axis=1)))
-        self.assertIn(f"Result for output key label:\n[{labels}]", finish(run))
+        self.assertIn(f"Result for output key label:\n[{labels}]", helper.finish(run))
 
     def test_the_keras_file_opens_where_the_networks_can_be_imported(self):
         requests, answers = self.folder / "images.npy", self.folder / "logits.npy"
         np.save(requests, self.images)
         file = self.path / "classifier.keras"
-        finish(start("-c", LOAD_KERAS, helper.ROOT, file, requests, answers))
+        helper.finish(start("-c", LOAD_KERAS, helper.ROOT, file, requests, answers))
         self.assertAllClose(np.load(answers), self.logits, rtol=0, atol=1e-5)
 
     def test_keras_takes_the_saved_model_as_a_layer(self):

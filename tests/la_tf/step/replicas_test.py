@@ -203,20 +203,13 @@ def start(program, path, **environment):
     )
 
 
-def finish(process):
-    """Wait for a process to end well."""
-    output, _ = process.communicate(timeout=helper.PATIENCE)
-    if process.returncode:
-        raise RuntimeError(f"exit code {process.returncode}:\n{output[-4000:]}")
-
-
 def mirrored_runs():
     """What one replica and two replicas have at the end of each case."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.npz")
         process = start(__file__, path)
         try:
-            finish(process)
+            helper.finish(process)
         finally:
             process.kill()
         return load(path)

@@ -1,10 +1,11 @@
-"""Whole runs on the embedded digits: results, resuming, and what can go wrong."""
+"""Whole runs on the embedded digits: results, resuming, and what can go wrong.
+
+More of them, killed or with views made on the device, are in `tests/long/runs_test.py`.
+"""
 
 import errno
 import os
 import pathlib
-import signal
-import subprocess
 from unittest import mock
 
 import numpy as np
@@ -20,7 +21,7 @@ from la_tf.run import folder as run_folder
 from la_tf.step.health import NonFiniteError
 from la_tf.train import __main__ as train_command
 from la_tf.train import loop
-from tests import helper, runs
+from tests import runs
 
 # Without policies a run begins sooner, and does the same in all else.
 PLAIN = {"method": "baseline", **methods.get("baseline").constants}
@@ -39,9 +40,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
 
     def folder(self, name="run"):
         return pathlib.Path(self.create_tempdir().full_path) / name
-
-    def assert_same_run(self, run_dir):
-        self.assertEmpty(runs.differences(run_dir, self.whole))
 
     def test_the_run_folder_holds_the_run(self):
         folder = run_folder.RunFolder(self.whole)
@@ -89,26 +87,11 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_a_run_goes_on_as_if_nothing_had_happened(self):
         run_dir = self.folder()
-        config = runs.configuration(run_dir)
         # It is stopped in the middle of an epoch.
-        runs.stop(config, 7)
+        runs.stop(runs.configuration(run_dir), 7)
         self.assertLen(run_folder.RunFolder(run_dir).rows(), 1)
-        # It goes on in a process that is killed in the middle of another.
-        flags = [f"--run_dir={run_dir}", "--resume", "--verbosity=-1"]
-        killed = subprocess.run(
-            # Where steps are slow, checkpoints lie between the epochs' as well.
-            [*helper.killed_training(12), *flags, "--checkpoint_minutes=0.01"],
-            env=helper.environment(),
-            timeout=helper.PATIENCE,
-        )
-        self.assertEqual(killed.returncode, -signal.SIGKILL)
-        self.assertLen(run_folder.RunFolder(run_dir).rows(), 2)
-        # Its last checkpoint is damaged, and the one before taken.
-        latest = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
-        self.assertIn(latest.rsplit("-")[-1], ("10", "11", "12"))
-        os.truncate(f"{latest}.data-00000-of-00001", 100)
         runs.resume(run_dir)
-        self.assert_same_run(run_dir)
+        self.assertEmpty(runs.differences(run_dir, self.whole))
 
     def test_a_run_is_stopped_in_the_last_step_of_an_epoch(self):
         run_dir = self.folder()
@@ -121,11 +104,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         chosen = {"run_dir": str(self.whole), "resume": True, "sigma": 0.5}
         with self.assertRaisesRegex(UserError, "--sigma=0.5 differs from the 1.0"):
             run_folder.resumed(chosen)
-
-    def test_views_made_on_the_device_give_the_same_run(self):
-        run_dir = self.folder()
-        runs.start(runs.configuration(run_dir, augment_on="device"))
-        self.assert_same_run(run_dir)
 
     def test_another_run_s_prior_is_taken_over(self):
         # That a fixed prior stays as it is, prior_test shows.

@@ -58,7 +58,7 @@ def load(path):
 
     `keras.models.load_model` does the same once the network's module, such as
     `models.wrn`, is imported: that is when Keras learns of its layers. But here a file
-    with anything else in it, which might run as a program, is not loaded.
+    that might run as a program is not loaded.
 
     Raises:
         ValueError: it is no such file.

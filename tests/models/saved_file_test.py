@@ -46,6 +46,24 @@ def class_of_another_module(config, layer):
     layer.update(module="subprocess", class_name="Popen", registered_name=None)
 
 
+def function_of_keras(config, layer):
+    # Keras would call it with what the file says, and so fetch and write a file.
+    layer.update(module="keras.utils", class_name="get_file", registered_name=None)
+
+
+def function_beside_layers(config, layer):
+    layer.update(module="keras.layers", class_name="deserialize", registered_name=None)
+
+
+def function_of_tensorflow(config, layer):
+    layer.update(
+        module="keras.src.layers.core.tf_op_layer",
+        class_name="TFOpLambda",
+        registered_name="TFOpLambda",
+        config={"name": "write", "function": "io.write_file"},
+    )
+
+
 def another_registered_name(config, layer):
     layer["registered_name"] = "package>Layer"
 
@@ -91,6 +109,9 @@ class HostileFileTest(parameterized.TestCase, tf.test.TestCase):
     @parameterized.parameters(
         (function_of_os, "holds os.function"),
         (class_of_another_module, "holds subprocess.Popen"),
+        (function_of_keras, "holds keras.utils.get_file"),
+        (function_beside_layers, "holds keras.layers.deserialize"),
+        (function_of_tensorflow, "holds keras.src.*TFOpLambda"),
         (another_registered_name, "holds keras.layers.Rescaling"),
         (bytes_of_a_function, "holds None.__lambda__"),
         (function_when_compiled, "holds None.function"),
@@ -99,6 +120,16 @@ class HostileFileTest(parameterized.TestCase, tf.test.TestCase):
         models.build("wrn_10_1", (8, 8, 1), 2).save(self.path)
         edit(self.path, change)
         self.assert_refused(words)
+
+    def test_layers_of_keras_and_functions_that_compute(self):
+        inputs = keras.Input([4])
+        features = keras.layers.Dense(4, "gelu", kernel_regularizer="l2")(inputs)
+        network = keras.Model(inputs, 2.0 * (features + 3.0))
+        network.compile("adam", loss="mse", metrics=["accuracy"])
+        network.save(self.path)
+        self.assertAllEqual(
+            models.load(self.path)(tf.ones([1, 4])), network(tf.ones([1, 4]))
+        )
 
     def test_a_network_is_loaded_in_mixed_precision_too(self):
         keras.mixed_precision.set_global_policy("mixed_float16")

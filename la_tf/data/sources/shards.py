@@ -17,6 +17,7 @@ _BLOCK = 2048
 
 # A record's frame: its length and two checksums around its bytes.
 _BEFORE, _AFTER = 12, 4
+FRAME = _BEFORE + _AFTER
 
 _FEATURES = {
     "image": tf.io.FixedLenFeature([], tf.string),
@@ -186,8 +187,8 @@ def _indexed(paths, lengths, side):
 
 def _places(file, length):
     """Return each record's file, offset, length and file's length, int64 [N, 4]."""
-    ends = np.cumsum(length + _BEFORE + _AFTER)
-    starts = ends - (length + _BEFORE + _AFTER)
+    ends = np.cumsum(length + FRAME)
+    starts = ends - (length + FRAME)
     file_starts = starts[np.searchsorted(file, file, side="left")]
     file_ends = ends[np.searchsorted(file, file, side="right") - 1]
     offset = starts - file_starts + _BEFORE

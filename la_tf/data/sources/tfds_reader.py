@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import pathlib
 
 import numpy as np
@@ -167,4 +168,10 @@ def _stream(builder, part, image_size):
         split = builder.info.splits[name]
         paths += [str(pathlib.Path(path)) for path in split.filepaths]
         lengths += list(split.shard_lengths)
+    for path, length in zip(paths, lengths):
+        if os.path.getsize(path) < length * shards.FRAME:
+            raise UserError(
+                f"{path} is damaged (it is too small for {length} images): remove its "
+                "folder and run python -m la_tf.prepare again."
+            )
     return shards.Shards(paths, lengths, image_size or streams.SIDE)

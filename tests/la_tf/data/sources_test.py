@@ -1,5 +1,6 @@
 """Every source gives what it says, and says what is wrong with what it was given."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -493,6 +494,11 @@ class PreparedTest(parameterized.TestCase):
     def test_a_part_of_the_files_is_not_taken_for_the_data(self):
         self.write_flowers()
         file = next(self.root.glob("oxford_flowers102/*/*-test.tfrecord*"))
+        # An empty file is whole, as far as its own checksums tell.
+        os.truncate(file, 0)
+        for options in ({"encoded": True}, {"image_size": 16}):
+            with self.assertRaisesRegex(UserError, f"{file.parent}.*damaged.*remove"):
+                sources.load("oxford_flowers102", data_dir=self.root, **options)
         file.unlink()
         with self.assertRaisesRegex(UserError, f"only a part.*{file.name}.*remove"):
             sources.load("oxford_flowers102", data_dir=self.root, encoded=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import sys
 
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import cli, policy
+from la_tf import cli
 from la_tf.data import batches, integrity
 from la_tf.errors import UserError
 from la_tf.run import (
@@ -64,8 +63,8 @@ def _train(config, folder, strategy):
         data_check.check(folder.data(), source, folder.path)
     else:
         folder.write_record(provenance.record(config, source))
-    operations = policy.operations_of(config.transforms)
-    history = recorder.Recorder(folder, plan, schedule, operations)
+    rule = maker.drawing
+    history = recorder.Recorder(folder, plan, schedule, rule.space.operations)
     with interruption.StopRequest() as stop_request:
         checkpointer = checkpoints.Checkpointer(
             network,
@@ -83,10 +82,7 @@ def _train(config, folder, strategy):
         watch = service.ServiceWatch(config.data_service)
         callbacks = [
             watch,
-            StopOnNonFinite(
-                _STEPS_BETWEEN_LOOKS,
-                functools.partial(policy.name_of, transforms=config.transforms),
-            ),
+            StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
             history,
             *_display(config, plan, history, first_step, folder.writable),
             tensorboard.TensorBoard(folder, config, history, source, maker),

@@ -54,11 +54,19 @@ def _ubs_loss(losses, select=1):
     return tf.reduce_mean(tf.sort(losses, direction="DESCENDING")[:, :select], -1)
 
 
+def _equal_loss(losses):
+    return tf.reduce_mean(losses, -1)
+
+
 # The loss of an image from the -log P of its views, as each method's paper has it.
 DIRECT_LOSSES = {
     "latent": _latent_loss,
-    "equal": lambda losses: tf.reduce_mean(losses, -1),
+    "equal": _equal_loss,
     "ubs": lambda losses: tf.reduce_max(losses, -1),
+    "policy": lambda losses: losses[:, 0],
+    "autoaugment": _equal_loss,
+    "randaugment": _equal_loss,
+    "trivialaugment": _equal_loss,
     "baseline": lambda losses: losses[:, 0],
 }
 
@@ -70,11 +78,9 @@ def _direct_gradients(batch, loss):
     return tape.gradient(total, classifier.trainable_variables)
 
 
-def _model(name, **options):
-    constants = methods.get(name).constants
-    options.update(
-        {key: constants[key] for key in constants if key in ("sigma", "prior")}
-    )
+def _model(name, config=None, **options):
+    config = config or TrainConfig(method=name)
+    options.update(sigma=config.sigma, prior=config.prior)
     model = LatentAugment(_classifier(), POLICIES, **options)
     # Plain steps of length 1: the difference of the weights is the gradient.
     model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
@@ -93,13 +99,26 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*methods.NAMES)
     def test_gradient_is_that_of_the_directly_written_loss(self, name):
-        views = methods.get(name).constants.get("num_views", 6)
+        views = TrainConfig(method=name).num_views
         for seed in range(3):
             batch = _batch(views, seed)
             ours = _gradients(_model(name), batch)
             direct = _direct_gradients(batch, DIRECT_LOSSES[name])
             for one, other in zip(ours, direct):
                 self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
+
+    @parameterized.product(
+        name=("autoaugment", "randaugment", "trivialaugment"),
+        weights=tuple(methods.WEIGHTS),
+    )
+    def test_any_drawing_goes_with_any_weights(self, name, weights):
+        config = TrainConfig(method=name, num_views=6, weights=weights)
+        self.assertEqual(config.hardest_views, 1 if weights == "hardest" else None)
+        direct = {"hardest": "ubs"}.get(weights, weights)
+        batch = _batch(6)
+        ours = _gradients(_model(name, config), batch)
+        for one, other in zip(ours, _direct_gradients(batch, DIRECT_LOSSES[direct])):
+            self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
 
     @parameterized.parameters(1, 2, 5, 6)
     def test_ubs_with_several_data_points(self, select):
@@ -120,7 +139,7 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(*methods.NAMES)
     def test_prior_moves_for_latentaugment_alone(self, name):
         model = _model(name)
-        batch = _batch(methods.get(name).constants.get("num_views", 6))
+        batch = _batch(TrainConfig(method=name).num_views)
         dataset = tf.data.Dataset.from_tensors(batch)
         model.fit(dataset, verbose=0)
         uniform = np.full(POLICIES, 1 / POLICIES, np.float32)
@@ -135,7 +154,9 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
         dataclasses.replace(TrainConfig(), method=name, **method.constants)
 
     def test_unknown_name_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "latent, equal, ubs, baseline"):
+        with self.assertRaisesRegex(
+            ValueError, "latent, equal, ubs, policy, .*, baseline"
+        ):
             methods.get("latnet")
 
     def test_names_are_known_without_tensorflow(self):

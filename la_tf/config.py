@@ -52,6 +52,7 @@ class TrainConfig:
 
     # Method.
     method: str = _choice("latent", *methods.NAMES)
+    weights: str = _choice("latent", *methods.WEIGHTS)
     num_views: int = _number(6, 1, 256)
     sigma: float = _number(1.0, 0, _INFINITY)
     prior: str = _choice("moving", "moving", "fixed", "corrected")
@@ -59,6 +60,12 @@ class TrainConfig:
     prior_from: str | None = None
     e_step: str = _choice("shared", "shared", "separate")
     ubs_select: int = _number(1, 1, 256)
+    ubs_choice: str = _choice("hardest", "hardest", "proportional")
+    autoaugment: str = _choice("cifar10", "cifar10", "svhn", "imagenet")
+    randaugment_ops: int = _number(2, 1, 10)
+    randaugment_magnitude: int = _number(9, 0, 30)
+    magnitude_scale: int = _choice(30, 30, 10)
+    trivialaugment: str = _choice("wide", "standard", "wide")
     transforms: str = _choice("latentaugment", "latentaugment", "autoaugment")
     mixup_alpha: float = _number(1.0, 0, 1e6)
     final: str = _choice("cutmix", "cutmix", "cutout", "none")
@@ -154,8 +161,8 @@ class TrainConfig:
 
     @property
     def hardest_views(self):
-        """The number of hardest views that the loss is made of, or None for eq. 3."""
-        return self.ubs_select if self.method == "ubs" else None
+        """The number of hard views that the loss is made of, or None for eq. 3."""
+        return self.ubs_select if self.weights == "hardest" else None
 
 
 FIELDS = {
@@ -214,7 +221,7 @@ def _resolved(chosen):
             values[name], origins[name] = getattr(recipe, name), "recipe"
     _fit_to_data(values, origins)
     _scale_learning_rate(values, origins, recipe)
-    _apply_method(values, origins)
+    _apply_method(values, origins, recipe)
     return values, origins
 
 
@@ -237,19 +244,22 @@ def _scale_learning_rate(values, origins, recipe):
         )
 
 
-def _apply_method(values, origins):
-    for name, constant in methods.get(values["method"]).constants.items():
+def _apply_method(values, origins, recipe):
+    method = methods.get(values["method"])
+    _fill(values, origins, {**method.defaults(recipe), **method.constants})
+    _fill(values, origins, methods.WEIGHTS[values["weights"]])
+
+
+def _fill(values, origins, own):
+    """Put in a method's own values, where the user chose no others."""
+    for name, value in own.items():
         if origins[name] != "chosen":
-            values[name], origins[name] = constant, "method"
+            values[name], origins[name] = value, "method"
 
 
 def _check_together(config):
-    for name, constant in methods.get(config.method).constants.items():
-        if getattr(config, name) != constant:
-            raise UserError(
-                f"--method={config.method} means --{name}={constant}; leave --{name} "
-                "out or choose another --method."
-            )
+    _check_meaning(config, "method", methods.get(config.method).constants)
+    _check_meaning(config, "weights", methods.WEIGHTS[config.weights])
     if config.resume and config.run_dir is None:
         raise UserError(
             "--resume needs --run_dir, the folder of the run to go on with."
@@ -276,6 +286,15 @@ def _check_together(config):
         )
     _check_data(config)
     _check_views(config)
+
+
+def _check_meaning(config, flag, constants):
+    for name, constant in constants.items():
+        if getattr(config, name) != constant:
+            raise UserError(
+                f"--{flag}={getattr(config, flag)} means --{name}={constant}; leave "
+                f"--{name} out or choose another --{flag}."
+            )
 
 
 def _check_data(config):

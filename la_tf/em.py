@@ -15,6 +15,8 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from la_tf import draws
+
 # Eq. 2 takes no π P for smaller than this, so that h is defined for every view.
 SMALLEST = 1e-10
 
@@ -100,7 +102,35 @@ def hardest(log_joint, count):
     return tf.reduce_sum(tf.one_hot(chosen, views, on_value=1.0 / count), -2)
 
 
-def e_step(prior, log_probability, sigma, select=None):
+def loss_shares(log_probability):
+    """Return -log P_z as a share of its sum over K views; even where all are 0."""
+    losses = -tf.minimum(_float32(log_probability), 0.0)
+    total = tf.reduce_sum(losses, -1, keepdims=True)
+    even = 1.0 / _float32(tf.shape(losses)[-1])
+    return tf.where(total > 0.0, tf.math.divide_no_nan(losses, total), even)
+
+
+def drawn(shares, count, seed):
+    """Return weights n/count on views that came up n times in `count` draws.
+
+    Draws with replacement in proportion to the shares, as the released code of
+    uncertainty-based sampling makes them; the weights' mean over all seeds is the
+    shares.
+
+    Args:
+        shares: [B, K], which sum to 1 in each row.
+        count: how many draws an image, a Python number.
+        seed: two whole numbers.
+    """
+    edges = tf.cumsum(shares, axis=-1)[:, tf.newaxis, :-1]
+    points = draws.uniform([tf.shape(shares)[0], count, 1], seed)
+    # A GPU leaves sums of int32 to the host.
+    views = tf.reduce_sum(tf.cast(points >= edges, tf.int64), -1)
+    number = tf.shape(shares)[-1]
+    return tf.reduce_sum(tf.one_hot(views, number, on_value=1.0 / count), -2)
+
+
+def e_step(prior, log_probability, sigma, select=None, seed=None):
     """Return h of eq. 2 and the views' weights: h̃ of eq. 3, without a gradient.
 
     Args:
@@ -108,11 +138,14 @@ def e_step(prior, log_probability, sigma, select=None):
         log_probability: log P_z of each view.
         sigma: σ of eq. 3, a Python number.
         select: weighs so many of the hardest views alike, in the place of eq. 3.
+        seed: draws these views in proportion to their losses instead; or None.
     """
     log_probability = tf.stop_gradient(log_probability)
     h = posterior(prior, tf.exp(log_probability))
     if select is None:
         return h, softmin(h, sigma)
+    if seed is not None:
+        return h, drawn(loss_shares(log_probability), select, seed)
     return h, hardest(log_of_prior(prior) + log_probability, select)
 
 

@@ -13,6 +13,7 @@ class UserError(ValueError):
 
 def unknown(value, options):
     """Return the sentence for a word that is none of the options."""
+    options = [str(option) for option in options]
     hint = nearest(str(value).lower(), options)
     sentences = f"'{value}' is unknown; {hint}".rstrip()
     return f"{sentences} Choose one of {', '.join(options)}."

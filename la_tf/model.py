@@ -7,14 +7,12 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, em, keras_generation
+from la_tf import config, draws, em, keras_generation
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.step import health, passes, training_batch, update
 from la_tf.step import weights as step_weights
 from la_tf.step.health import StopOnNonFinite
 from la_tf.step.moving_averages import MovingAverages
-
-E_STEPS = config.options("e_step")
 
 
 @keras.utils.register_keras_serializable("la_tf")
@@ -45,6 +43,8 @@ class LatentAugment(keras_generation.Model):
         initial_prior: the probabilities to start from, or uniform for None.
         ubs_select: trains on so many of an image's hardest views with equal weights, in
             the place of eq. 3.
+        ubs_choice: "hardest", or "proportional" to draw these views, with replacement,
+            in proportion to their losses.
         e_step: "shared" weighs the views by the pass that trains them; "separate" by a
             pass of its own over the views before the final Cutout or CutMix, which the
             batch must then hold too.
@@ -75,6 +75,7 @@ class LatentAugment(keras_generation.Model):
         prior_window=10,
         initial_prior=None,
         ubs_select=None,
+        ubs_choice="hardest",
         e_step="shared",
         view_chunk=None,
         backward_views=None,
@@ -85,7 +86,8 @@ class LatentAugment(keras_generation.Model):
     ):
         # The classifier's type decides whether the loss is scaled; pixels stay exact.
         super().__init__(dtype=classifier.dtype_policy, autocast=False)
-        _check(sigma, weight_decay, e_step, clip_norm)
+        _check(sigma, weight_decay, clip_norm)
+        _check_options(e_step=e_step, ubs_choice=ubs_choice)
         _check_shares(
             label_smoothing=label_smoothing, backbone_rate=backbone_rate, ema=ema
         )
@@ -107,6 +109,7 @@ class LatentAugment(keras_generation.Model):
         self._backbone_rate = backbone_rate
         self._ema = ema
         self._ubs_select = ubs_select
+        self._ubs_choice = ubs_choice
         self._separate = e_step == "separate"
         self._view_chunk = view_chunk
         self._backward_views = backward_views
@@ -154,6 +157,7 @@ class LatentAugment(keras_generation.Model):
             "prior": self.prior.kind,
             "prior_window": self.prior.window_steps,
             "ubs_select": self._ubs_select,
+            "ubs_choice": self._ubs_choice,
             "e_step": "separate" if self._separate else "shared",
             "view_chunk": self._view_chunk,
             "backward_views": self._backward_views,
@@ -295,9 +299,9 @@ class LatentAugment(keras_generation.Model):
         # The K views of each image, and the prior as it was before this step.
         batch = training_batch.unpack(data, self._augment, self._separate)
         prior = self.prior.of(batch.policies)
-        weigh = functools.partial(self._weigh, prior)
         loss = functools.partial(em.weighted_loss, sample_weights=batch.sample_weights)
         forward, averages, draw_seed = self._begin(batch)
+        weigh = functools.partial(self._weigh, prior, draw_seed)
 
         # E-step, eq. 2 and 3, where the pass that trains does not see all views.
         views, weighed = batch.views, None
@@ -373,9 +377,15 @@ class LatentAugment(keras_generation.Model):
         chunked = self._view_chunk is not None and self._view_chunk < views
         return self._separate or chunked or self._backward_views is not None
 
-    def _weigh(self, prior, log_probability):
+    def _weigh(self, prior, draw_seed, log_probability):
         """Return the weights [B, K] of the views."""
-        _, weights = em.e_step(prior, log_probability, self._sigma, self._ubs_select)
+        seed = None
+        if self._ubs_choice == "proportional":
+            # Apart from the draws of `backward_views`.
+            seed = draws.fold(draw_seed, 1)
+        _, weights = em.e_step(
+            prior, log_probability, self._sigma, self._ubs_select, seed
+        )
         return weights
 
     def _to_train(self, views, weights, seed):
@@ -527,15 +537,20 @@ def _check_shares(**shares):
             raise ValueError(f"{name} is {share}; it must be from 0 to 1.")
 
 
-def _check(sigma, weight_decay, e_step, clip_norm):
+def _check(sigma, weight_decay, clip_norm):
     if not sigma >= 0.0:
         raise ValueError(f"sigma is {sigma}; it must be from 0 to inf.")
     if not weight_decay >= 0.0:
         raise ValueError(f"weight_decay is {weight_decay}; it must not be negative.")
-    if e_step not in E_STEPS:
-        raise ValueError(f"e_step is {e_step!r}; choose one of {', '.join(E_STEPS)}.")
     if clip_norm is not None and not clip_norm > 0.0:
         raise ValueError(f"clip_norm is {clip_norm}; it must be above 0, or None.")
+
+
+def _check_options(**options):
+    for name, value in options.items():
+        known = config.options(name)
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}; choose one of {', '.join(known)}.")
 
 
 def _check_counts(**counts):

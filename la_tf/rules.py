@@ -42,7 +42,31 @@ class Rule:
 
     def name_of(self, number):
         """Return the name of a policy; the operations that run first stand first."""
-        raise NotImplementedError(f"{type(self).__name__} has no policies")
+        del number
+        return "any operations"
+
+    @property
+    def is_square(self):
+        """Whether the policies are all pairs, `first * operations + second`."""
+        return self.num_policies == len(self.space.operations) ** 2
+
+    def names_of(self, choice):
+        """Return what happens to each view, as "ShearX>Invert": text [B, K]."""
+        operations = np.asarray(choice.operations)
+        return np.array([[self._joined(view) for view in row] for row in operations])
+
+    def showing(self, policies, level):
+        """Return the `Choice` of given policies with none of their operations left out.
+
+        Args:
+            policies: int32 [B, K].
+            level: of the operations, where the policies do not say it.
+        """
+        raise NotImplementedError
+
+    def _joined(self, operations):
+        names = [self.space.operations[index] for index in operations]
+        return ">".join(name for name in names if name != "Identity") or "Identity"
 
     def check_num_views(self, num_views):
         """Return the number of views, if so many can be drawn."""
@@ -78,6 +102,10 @@ class DistinctPairs(Rule):
 
     def name_of(self, number):
         return policy.name_of(number, self._transforms)
+
+    def showing(self, policies, level):
+        operations = policy.pairs(policies)
+        return Choice(policies, operations, tf.zeros_like(operations) + level)
 
     def check_num_views(self, num_views):
         if not 1 <= num_views <= self.num_policies:
@@ -130,9 +158,16 @@ class SubPolicies(Rule):
         )
 
     def name_of(self, number):
-        names = (self.space.operations[index] for index in self._operations[number])
         # The number too, for some sub-policies differ by chance and level alone.
-        return f"{number + 1}: {'>'.join(names)}"
+        return f"{number}: {self._joined(self._operations[number])}"
+
+    def showing(self, policies, level):
+        del level
+        return Choice(
+            policies,
+            tf.gather(self._operations, policies),
+            tf.gather(self._levels, policies),
+        )
 
 
 class RandomOperations(Rule):

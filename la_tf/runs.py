@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 
-from la_tf import environment
+from la_tf import environment, methods
 from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
@@ -89,14 +89,10 @@ class Run:
     @property
     def prior(self):
         """The policies' last probabilities by name, the likeliest first."""
-        from la_tf import policy
-
+        rule = methods.rule(self.config)
         last = self._folder.policies()[-1]
         order = np.argsort(-last, kind="stable")
-        transforms = self.config.transforms
-        return {
-            policy.name_of(index, transforms): float(last[index]) for index in order
-        }
+        return {rule.name_of(index): float(last[index]) for index in order}
 
     def predict(self, images):
         """Return class probabilities, float32 [N, classes].

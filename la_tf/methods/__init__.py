@@ -1,17 +1,39 @@
-"""The training methods: LatentAugment and what it contains as special cases.
+"""The training methods: LatentAugment, what it contains as special cases, and rivals.
 
 Light to import, so that a flag can be checked without TensorFlow.
 """
 
 from __future__ import annotations
 
-from la_tf.methods import baseline, equal, latent, ubs
+from la_tf.methods import (
+    autoaugment,
+    baseline,
+    equal,
+    latent,
+    policy,
+    randaugment,
+    trivialaugment,
+    ubs,
+)
+from la_tf.methods.method import WEIGHTS, distinct_pairs
 
 _METHODS = {
-    module.METHOD.name: module.METHOD for module in (latent, equal, ubs, baseline)
+    module.METHOD.name: module.METHOD
+    for module in (
+        latent,
+        equal,
+        ubs,
+        policy,
+        autoaugment,
+        randaugment,
+        trivialaugment,
+        baseline,
+    )
 }
 
 NAMES = tuple(_METHODS)
+
+__all__ = ["NAMES", "WEIGHTS", "get", "rule"]
 
 
 def get(name):
@@ -19,3 +41,8 @@ def get(name):
     if name not in _METHODS:
         raise ValueError(f"method is {name!r}; choose one of {', '.join(NAMES)}.")
     return _METHODS[name]
+
+
+def rule(config):
+    """Return the drawing rule of a configuration; LatentAugment's if it needs none."""
+    return (get(config.method).drawing or distinct_pairs)(config)

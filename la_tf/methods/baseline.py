@@ -7,5 +7,6 @@ METHOD = Method(
     "baseline",
     "crop and flip alone, one view an image",
     {"num_views": 1, "final": "none", "prior": "fixed"},
-    operations=False,
+    drawing=None,
+    has_policies=False,
 )

@@ -1,11 +1,11 @@
-"""Uncertainty-based sampling: only the hardest views are trained on."""
+"""Uncertainty-based sampling: only hard views are trained on."""
 
-from la_tf.methods.method import Method
+from la_tf.methods.method import Method, weighted
 
-# Policies: as LatentAugment's. Weights: all on the hardest view, the limit of a small
-# sigma, or evenly on the `ubs_select` hardest. The prior: fixed.
+# Policies: as LatentAugment's. Weights: evenly on the `ubs_select` hardest views, or on
+# as many that `ubs_choice` draws in proportion to their losses. The prior: fixed.
 METHOD = Method(
     "ubs",
     "the hardest views alone (uncertainty-based sampling)",
-    {"sigma": 0.0, "prior": "fixed"},
+    weighted("hardest"),
 )

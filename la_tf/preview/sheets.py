@@ -6,15 +6,16 @@ import dataclasses
 
 import numpy as np
 
-from la_tf import policy
+from la_tf import methods, policy
 from la_tf.config import TrainConfig
-from la_tf.ops import levels, mixing, spaces
+from la_tf.ops import levels, mixing
 from la_tf.preview import contact_sheet
 from la_tf.run import build, view_samples
 
 # Enough for a mixed image to meet several partners.
 SMALLEST_BATCH = 10
 VIEWS_A_LINE = 9
+_TEN = 10
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,13 +44,17 @@ def load(config, shown):
 
 
 def operations(preview):
-    """Return the sheet of every operation at every level, on the first image."""
+    """Return the sheet of every operation at every level, on the first image.
+
+    Where there are many levels, at ten of them.
+    """
+    space = methods.rule(preview.config).space
     return contact_sheet.draw(
         f"{preview.config.dataset}: the operations at each level",
         "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
         "the images to mix with.",
         operation_rows(preview),
-        columns=[f"level {level}" for level in range(spaces.LATENTAUGMENT.num_levels)],
+        columns=[f"level {level}" for level in _levels(space)],
     )
 
 
@@ -57,13 +62,14 @@ def operation_rows(preview):
     """Return a row for each operation, and a last one for those without a level."""
     config, images = preview.config, preview.examples.images
     leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
-    layers = policy.make_layers(policy.space_of(config.transforms), config.mixup_alpha)
+    space = methods.rule(config).space
+    layers = policy.make_layers(space, config.mixup_alpha)
     for index, (name, layer) in enumerate(layers.items()):
         seed = (config.seed, index)
         if layer.needs_partner:
             mixed.append(_mixed_row(layer, images, seed))
         elif layer.has_level:
-            leveled.append(_level_row(layer, images[0], seed))
+            leveled.append(_level_row(layer, images[0], seed, space))
         else:
             tiles.append(layer.apply(images[:1], 0, seed).numpy()[0])
             names.append(name)
@@ -90,18 +96,23 @@ def views(preview):
     )
 
 
-def _level_row(layer, image, seed):
+def _levels(space):
+    """Return ten levels from the first to the last."""
+    return np.linspace(0, space.num_levels - 1, _TEN).round().astype(int)
+
+
+def _level_row(layer, image, seed, space):
     name = type(layer).__name__
-    every = np.arange(spaces.LATENTAUGMENT.num_levels)
+    every = _levels(space)
     tiles = layer.apply(np.stack([image] * len(every)), every, seed).numpy()
-    captions = [levels.value(name, level, image.shape) for level in every]
+    captions = [levels.value(name, level, image.shape, space) for level in every]
     return contact_sheet.Row(list(tiles), captions, name)
 
 
 def _mixed_row(layer, images, seed):
     """Return a row of draws of an operation that mixes images, one a level."""
     tiles, captions = [], []
-    for draw in range(spaces.LATENTAUGMENT.num_levels):
+    for draw in range(_TEN):
         draw_seed = (seed[0], seed[1] + 100 * (draw + 1))
         share = 0.5
         if isinstance(layer, mixing.MixUp):
@@ -121,10 +132,7 @@ def _class_name(preview, image):
 
 def _policy_names(preview, image):
     """Return the views' policies, each in two lines."""
-    names = (
-        policy.name_of(index, preview.config.transforms)
-        for index in preview.examples.policies[image]
-    )
+    names = preview.examples.names[image]
     return [name.replace(">", " >\n") for name in names]
 
 
@@ -137,7 +145,10 @@ def _pipeline(config, image_shape):
     }[config.preprocessing]
     if config.flip:
         steps.append("flip")
-    steps.append("two operations")
+    if methods.get(config.method).drawing is not None:
+        stages = methods.rule(config).num_stages
+        words = {1: "one operation", 2: "two operations"}
+        steps.append(words.get(stages, f"{stages} operations"))
     if config.final == "cutmix":
         steps.append(f"CutMix in {100 * config.cutmix_probability:.0f} % of batches")
     elif config.final == "cutout":

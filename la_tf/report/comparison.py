@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf import drawing, policy
+from la_tf import drawing
 from la_tf.report import markup, summary
 
 # What two runs never share, and what does not change a result.
@@ -64,17 +64,16 @@ def _differences(runs):
 
 def _priors(runs, gallery):
     """Heat maps of how the others' priors differ from that of the first with one."""
-    shown = [run for run in runs if run.has_policies]
-    transforms = shown[0].config.transforms if shown else None
-    alike = [run for run in shown if run.config.transforms == transforms]
+    shown = [run for run in runs if run.has_policies and run.rule.is_square]
+    operations = shown[0].rule.space.operations if shown else None
+    alike = [run for run in shown if run.rule.space.operations == operations]
     if len(alike) < 2:
         return []
     first, *others = alike
     differences = [run.priors[-1] - first.priors[-1] for run in others]
-    most = max(0.1, np.quantile(np.abs(differences), 0.995) * policy.NUM_POLICIES)
-    heat_map = drawing.HeatMap(
-        policy.operations_of(transforms), (-most, most), difference=True
-    )
+    count = first.rule.num_policies
+    most = max(0.1, np.quantile(np.abs(differences), 0.995) * count)
+    heat_map = drawing.HeatMap(operations, (-most, most), difference=True)
     charts = [
         gallery.chart(
             f"prior_difference_{runs.index(run) + 1}",
@@ -85,8 +84,8 @@ def _priors(runs, gallery):
         for run, difference in zip(others, differences)
     ]
     note = (
-        "π after the last epoch, as multiples of 1/256. It is the mean of a few steps, "
-        "so that two runs which differ in nothing but their seed differ too."
+        f"π after the last epoch, as multiples of 1/{count}. It is the mean of a few "
+        "steps, so that two runs which differ in nothing but their seed differ too."
     )
     return [
         markup.tag("p", note, class_="note"),

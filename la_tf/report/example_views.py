@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from la_tf import drawing, policy
+from la_tf import drawing
 from la_tf.errors import UserError
 from la_tf.report import markup
 from la_tf.run import build, restore, view_samples
@@ -51,6 +51,7 @@ def weigh(run, drawn, classifier):
         run.priors[-1] if run.has_policies else np.ones(1, np.float32),
         run.config.sigma,
         run.config.hardest_views,
+        run.config.ubs_choice,
     )
 
 
@@ -108,7 +109,7 @@ def _rows(run, shown, weighed, words=None):
 
 
 def _about(run):
-    if not run.has_policies:
+    if not run.weighs_views:
         return "with P, the probability that the last checkpoint gives to the label."
     return (
         "weighed by the last checkpoint: P is the probability of the view's label, h "
@@ -122,7 +123,7 @@ def _row(run, drawn, weighed, number, names):
     heaviest = np.argmax(weighed.weights[number])
     tiles = []
     for place, pixels in enumerate(views):
-        title = _title(run, drawn.policies[number, place])
+        title = _title(drawn, number, place)
         label = _label(drawn.weighed_labels[number, place], names)
         tiles.append(
             markup.tile(
@@ -131,16 +132,14 @@ def _row(run, drawn, weighed, number, names):
                 title,
                 label,
                 *_numbers(run, weighed, number, place),
-                class_="heaviest" if run.has_policies and place == heaviest else None,
+                class_="heaviest" if run.weighs_views and place == heaviest else None,
             )
         )
     return tiles
 
 
-def _title(run, index):
-    if not run.has_policies:
-        return "crop and flip"
-    return policy.name_of(index, run.config.transforms).replace(">", " > ")
+def _title(drawn, number, place):
+    return str(drawn.names[number, place]).replace(">", " > ") or "crop and flip"
 
 
 def _label(label, names):
@@ -154,7 +153,7 @@ def _label(label, names):
 
 def _numbers(run, weighed, number, place):
     likelihood = f"P {weighed.likelihood[number, place]:.3f}"
-    if not run.has_policies:
+    if not run.weighs_views:
         return (likelihood,)
     return (
         likelihood,
@@ -169,7 +168,7 @@ def _strip(run, drawn, weighed):
         [
             "\n".join(
                 [
-                    _title(run, drawn.policies[number, place]).replace("> ", ">\n"),
+                    _title(drawn, number, place).replace("> ", ">\n"),
                     *_numbers(run, weighed, number, place)[:1],
                     f"weight {weighed.weights[number, place]:.3f}",
                 ]
@@ -178,5 +177,6 @@ def _strip(run, drawn, weighed):
         ]
         for number in range(len(drawn.images))
     ]
-    strip = drawing.ViewStrip(drawn.views[:, :_MOST_VIEWS], lines=4)
+    lines = run.rule.num_stages + 2
+    strip = drawing.ViewStrip(drawn.views[:, :_MOST_VIEWS], lines)
     return strip.show(captions)

@@ -8,34 +8,37 @@ from la_tf import drawing, policy
 from la_tf.ops import levels
 from la_tf.report import markup
 
-_SHOWN_LEVELS = (0, 3, 6, 9)
 
-
-def section(run, operations, images, gallery, level, prefix=""):
+def section(run, images, gallery, level, prefix=""):
     """Return the section with the prior's marginals and a table of the levels."""
+    parts, note = [_table(run, images)], None
+    if run.has_policies and run.rule.is_square:
+        parts.insert(0, _chart(run, gallery, prefix))
+        note = (
+            "The bars: the prior summed over the other operation, in sixteenths. "
+            "A level is drawn evenly from 0 to 9 for each operation of each view, "
+            "whatever the policy: levels are not learned."
+        )
+    return markup.section(
+        level,
+        "Operations and levels",
+        markup.tag("div", *parts, class_="charts"),
+        note=note,
+    )
+
+
+def _chart(run, gallery, prefix):
+    operations = run.rule.space.operations
     first, second = marginals(run.priors[-1], len(operations))
     figure = _drawn(operations, first, second)
     told = ", ".join(
         f"{name} {one:.2f} and {two:.2f}"
         for name, one, two in zip(operations, first, second)
     )
-    chart = gallery.chart(
+    return gallery.chart(
         f"{prefix}operations",
         figure,
         f"Each operation's share as first and as second, times uniform: {told}.",
-    )
-    return markup.section(
-        level,
-        "Operations and levels",
-        markup.tag(
-            "div",
-            chart,
-            _table(run, images),
-            class_="charts",
-        ),
-        note="The bars: the prior summed over the other operation, in sixteenths. "
-        "A level is drawn evenly from 0 to 9 for each operation of each view, whatever "
-        "the policy: levels are not learned.",
     )
 
 
@@ -70,21 +73,22 @@ def _drawn(operations, first, second):
 
 
 def _table(run, images):
-    head = ["operation", "level 0 to 9"]
+    config, space, rows = run.config, run.rule.space, []
+    last = space.num_levels - 1
+    shown = [last * third // 3 for third in range(4)]
+    head = ["operation", f"level 0 to {last}"]
     if images is not None:
-        head.append(f"at levels {', '.join(map(str, _SHOWN_LEVELS))}")
-    config, rows = run.config, []
-    layers = policy.make_layers(policy.space_of(config.transforms), config.mixup_alpha)
-    for name, layer in layers.items():
-        row = [name, levels.span(name, config.mixup_alpha)]
+        head.append(f"at levels {', '.join(map(str, shown))}")
+    for name, layer in policy.make_layers(space, config.mixup_alpha).items():
+        row = [name, levels.span(name, config.mixup_alpha, space)]
         if images is not None:
-            row.append(_pictures(name, layer, images, config.seed))
+            own = shown if layer.has_level else shown[:1]
+            row.append(_pictures(name, layer, images, config.seed, own))
         rows.append(row)
     return markup.table(head, rows, "Levels of the operations", class_="levels")
 
 
-def _pictures(name, layer, images, seed):
-    shown = _SHOWN_LEVELS if layer.has_level else _SHOWN_LEVELS[:1]
+def _pictures(name, layer, images, seed, shown):
     changed = [layer.apply(images, one, [seed, 0])[0].numpy() for one in shown]
     return markup.tag(
         "span",

@@ -39,9 +39,8 @@ def section(run, images, gallery, level, prefix=""):
             gallery.save(f"{prefix}{name}_likely", _strip(words, shown))
     note = "After the last epoch, as multiples of the uniform probability."
     if images is not None:
-        note += (
-            f" The pictures show the policy on one image, both levels {_LEVEL} of 9."
-        )
+        own = f"both levels {_LEVEL} of 9" if run.rule.is_square else "at its levels"
+        note += f" The pictures show the policy on one image, {own}."
     return markup.section(level, "Policies", *parts, note=note)
 
 
@@ -50,7 +49,7 @@ def _words(run, indices):
     multiples = run.priors[-1] * run.priors.shape[1]
     return [
         (
-            policy.name_of(index, run.config.transforms).replace(">", " > "),
+            run.rule.name_of(index).replace(">", " > "),
             f"{multiples[index]:.2f} × uniform",
         )
         for index in indices
@@ -81,13 +80,11 @@ def _strip(words, shown):
 
 def _applied(run, images, indices):
     """Return the first image under each policy, uint8 [*indices.shape, H, W, C]."""
-    config = run.config
-    policies = policy.Policies(policy.space_of(config.transforms), config.mixup_alpha)
+    config, rule = run.config, run.rule
+    policies = policy.Policies(rule.space, config.mixup_alpha)
     views = tf.repeat(images[:, np.newaxis], indices.size, axis=1)
     shape = [len(images), indices.size]
     drawn = tf.broadcast_to(tf.cast(np.ravel(indices), tf.int32), shape)
-    pairs = policy.pairs(drawn)
-    choice = policy.Choice(drawn, pairs, tf.zeros_like(pairs) + _LEVEL)
-    labels = tf.zeros([*shape, 1])
+    labels, choice = tf.zeros([*shape, 1]), rule.showing(drawn, _LEVEL)
     changed, _ = policies.apply(views, labels, choice, [config.seed, 0])
     return np.reshape(changed[0], [*indices.shape, *images.shape[1:]])

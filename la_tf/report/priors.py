@@ -10,14 +10,20 @@ import numpy as np
 from la_tf import drawing
 from la_tf.report import markup
 
+_TITLE = "Prior over policies"
 _MOST_EPOCHS = 101
 _COLOURS = 64
 _CELL, _LEFT, _TOP = 20, 92, 88
 
 
-def section(run, operations, gallery, level, prefix=""):
-    """Return the section with the heat maps."""
-    limits = drawing.limits_of(run.priors)
+def section(run, gallery, level, prefix=""):
+    """Return the section with the heat maps; for fewer policies than pairs a list."""
+    operations, limits = run.rule.space.operations, drawing.limits_of(run.priors)
+    if np.ptp(run.priors[-1]) == 0 and np.ptp(run.priors, axis=0).max() == 0:
+        words = f"The prior is fixed and uniform: {_uniform(run)} for each policy."
+        return markup.section(level, _TITLE, markup.tag("p", words))
+    if not run.rule.is_square:
+        return markup.section(level, _TITLE, _list(run), note=_about(run))
     if np.ptp(run.priors, axis=0).max() == 0:
         return _constant(run, operations, gallery, level, prefix, limits)
     maps = [
@@ -26,26 +32,44 @@ def section(run, operations, gallery, level, prefix=""):
     ]
     return markup.section(
         level,
-        "Prior over policies",
+        _TITLE,
         markup.tag("div", *maps, class_="charts"),
         _slider(run, operations, limits),
-        note="π, the learned probability of each policy, as a multiple of the uniform "
-        "1/256. Policies are drawn evenly whatever π is; it weighs the views. It is "
-        "the mean of a few steps only, so that single cells are noisy: trust rows, "
-        "columns and what lasts over epochs.",
+        note=f"{_about(run)} It is the mean of a few steps only, so that single cells "
+        "are noisy: trust rows, columns and what lasts over epochs.",
     )
 
 
+def _uniform(run):
+    return f"1/{run.priors.shape[1]}"
+
+
+def _about(run):
+    return (
+        "π, the learned probability of each policy, as a multiple of the uniform "
+        f"{_uniform(run)}. Policies are drawn evenly whatever π is; it weighs the "
+        "views."
+    )
+
+
+def _list(run):
+    """Return all policies with their probabilities, the likeliest first."""
+    multiples = run.priors[-1] * run.priors.shape[1]
+    order = np.argsort(-multiples, kind="stable")
+    rows = [
+        (run.rule.name_of(index).replace(">", " > "), f"{multiples[index]:.2f}")
+        for index in order
+    ]
+    return markup.table(("policy", "times uniform"), rows, "Policies after training")
+
+
 def _constant(run, operations, gallery, level, prefix, limits):
-    if np.ptp(run.priors[-1]) == 0:
-        body = markup.tag("p", "The prior is fixed and uniform: 1/256 for each policy.")
-    else:
-        body = markup.tag(
-            "div",
-            markup.tag("p", "The prior is fixed to that of another run."),
-            _map(run, operations, gallery, 0, f"{prefix}prior", limits),
-        )
-    return markup.section(level, "Prior over policies", body)
+    body = markup.tag(
+        "div",
+        markup.tag("p", "The prior is fixed to that of another run."),
+        _map(run, operations, gallery, 0, f"{prefix}prior", limits),
+    )
+    return markup.section(level, _TITLE, body)
 
 
 def _three(epochs):

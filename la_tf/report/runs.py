@@ -52,6 +52,21 @@ class Run:
         return len(self.priors) > 0
 
     @property
+    def rule(self):
+        """The drawing rule; LatentAugment's where there are no operations."""
+        return methods.rule(self.config)
+
+    @property
+    def has_operations(self):
+        """Whether views are changed by operations."""
+        return methods.get(self.config.method).drawing is not None
+
+    @property
+    def weighs_views(self):
+        """Whether there is more to say of a view than its likelihood."""
+        return self.has_policies or self.config.num_views > 1
+
+    @property
     def seconds(self):
         """Training seconds of all finished epochs."""
         return sum(row["seconds"] for row in self.rows)
@@ -81,7 +96,7 @@ def _read(folder, name):
             "finish one first."
         )
     # The two files are written one after the other; a kill may fall between them.
-    epochs = len(rows) if methods.get(config.method).operations else 0
+    epochs = len(rows) if methods.get(config.method).has_policies else 0
     evaluation = _evaluation(folder)
     return Run(folder, name, config, record, rows, priors[:epochs], evaluation)
 

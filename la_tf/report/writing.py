@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from la_tf import policy
 from la_tf.report import (
     comparison,
     curves,
@@ -66,12 +65,12 @@ def _article(run, gallery, seen, several, prefix):
     if not several:
         parts.append(curves.section([run], gallery, level))
     if run.has_policies:
-        names = policy.operations_of(run.config.transforms)
         parts += [
-            priors.section(run, names, gallery, level, prefix),
+            priors.section(run, gallery, level, prefix),
             policies.section(run, images, gallery, level, prefix),
-            operations.section(run, names, images, gallery, level, prefix),
         ]
+    if run.has_operations:
+        parts.append(operations.section(run, images, gallery, level, prefix))
     if drawn is not None:
         looked_at = (run, drawn, classifier, gallery, level, prefix)
         parts.append(example_views.section(*looked_at))

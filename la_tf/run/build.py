@@ -7,7 +7,7 @@ import pathlib
 from tensorflow import keras
 
 import models
-from la_tf import methods, policy, prior
+from la_tf import methods, prior
 from la_tf.data import sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
@@ -39,8 +39,8 @@ def view_maker(config, source):
     return ViewMaker(
         source.num_classes,
         num_views=config.num_views,
-        operations=methods.get(config.method).operations,
-        transforms=config.transforms,
+        operations=methods.get(config.method).drawing is not None,
+        drawing=methods.rule(config),
         mixup_alpha=config.mixup_alpha,
         final=config.final,
         cutmix_probability=config.cutmix_probability,
@@ -101,15 +101,17 @@ def make_model(config, classifier, augment, schedule):
 
     `augment` is None or runs in the step.
     """
+    rule = methods.rule(config)
     model = LatentAugment(
         classifier,
-        num_policies=policy.NUM_POLICIES,
+        num_policies=rule.num_policies,
         sigma=config.sigma,
         weight_decay=config.weight_decay,
         prior=config.prior,
         prior_window=config.prior_window,
-        initial_prior=read_prior(config.prior_from, config.transforms),
+        initial_prior=read_prior(config.prior_from, rule),
         ubs_select=config.hardest_views,
+        ubs_choice=config.ubs_choice,
         e_step=config.e_step,
         view_chunk=config.view_chunk,
         backward_views=config.backward_views,
@@ -125,12 +127,12 @@ def make_model(config, classifier, augment, schedule):
     return model
 
 
-def read_prior(path, transforms):
+def read_prior(path, rule):
     """Return the prior at the end of another run, float [policies]; None for no path.
 
     Args:
         path: a run folder, or a policy.npz of one.
-        transforms: the set of operations that the prior must be of.
+        rule: the drawing rule whose policies the prior must be over.
     """
     if path is None:
         return None
@@ -141,16 +143,17 @@ def read_prior(path, transforms):
         if not file.is_file():
             raise FileNotFoundError(f"there is no file {file}")
         priors, operations, _ = run_folder.read_policies(file)
-        probabilities = prior.checked(priors[-1], policy.NUM_POLICIES)
+        probabilities = prior.checked(priors[-1], rule.num_policies)
     except run_folder.UNREADABLE as error:
         raise UserError(
             f"--prior_from={path} is neither a run folder with a finished epoch nor "
             f"the policy.npz of one ({error})."
         ) from None
-    if operations != policy.operations_of(transforms):
+    if operations != rule.space.operations:
         raise UserError(
             f"--prior_from={path} is a prior of other operations "
-            f"({', '.join(operations)}) than those of --transforms={transforms}; "
-            "choose that run's --transforms."
+            f"({', '.join(operations)}) than this run's "
+            f"({', '.join(rule.space.operations)}); choose that run's --method and "
+            "--transforms."
         )
     return probabilities

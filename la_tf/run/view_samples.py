@@ -20,6 +20,7 @@ class Examples:
         labels: int [B].
         views: uint8 [B, K, H, W, C], as training sees them.
         policies: int [B, K].
+        names: text [B, K], the operations of each view; empty where there are none.
         weighed_views, weighed_labels: what the weights come from: the views, or with a
             separate E-step those before the final Cutout or CutMix.
     """
@@ -28,6 +29,7 @@ class Examples:
     labels: np.ndarray
     views: np.ndarray
     policies: np.ndarray
+    names: np.ndarray
     weighed_views: np.ndarray
     weighed_labels: np.ndarray
 
@@ -69,9 +71,16 @@ def draw(source, maker, seed, count):
         labels.numpy(),
         views.numpy(),
         policies.numpy(),
+        _names(maker, len(labels), seeds),
         weighed_views.numpy(),
         weighed_labels.numpy(),
     )
+
+
+def _names(maker, count, seeds):
+    if maker.policies is None:
+        return np.full([count, maker.num_views], "")
+    return maker.drawing.names_of(maker.choice(count, seeds))
 
 
 def losses(examples, classifier):
@@ -81,7 +90,7 @@ def losses(examples, classifier):
     return loss.numpy(), logits
 
 
-def weigh(examples, classifier, prior, sigma, ubs_select=None):
+def weigh(examples, classifier, prior, sigma, ubs_select=None, ubs_choice="hardest"):
     """Return the Weights that a network and a prior give to the views.
 
     The network runs as in evaluation: with so few images a batch's own statistics say
@@ -93,6 +102,8 @@ def weigh(examples, classifier, prior, sigma, ubs_select=None):
         prior: [policies].
         sigma: of eq. 3.
         ubs_select: weighs so many of the hardest views alike, in the place of eq. 3.
+        ubs_choice: "proportional" where views are drawn in proportion to their losses:
+            the weights are then the mean over all draws.
     """
     views, labels = examples.weighed_views, examples.weighed_labels
     flat = np.reshape(views, [-1, *views.shape[2:]])
@@ -100,6 +111,8 @@ def weigh(examples, classifier, prior, sigma, ubs_select=None):
     log_probability = em.log_probability(logits, labels)
     prior = tf.gather(tf.convert_to_tensor(prior), examples.policies)
     posterior, weights = em.e_step(prior, log_probability, sigma, ubs_select)
+    if ubs_select is not None and ubs_choice == "proportional":
+        weights = em.loss_shares(log_probability)
     return Weights(tf.exp(log_probability).numpy(), posterior.numpy(), weights.numpy())
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import sys
 
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import cli, policy
+from la_tf import cli
 from la_tf.data import batches, integrity, waiting
 from la_tf.errors import UserError
 from la_tf.run import (
@@ -77,8 +76,8 @@ def _train(config, folder, strategy):
         data_check.check(folder.data(), source, folder.path)
     else:
         folder.write_record(provenance.record(config, source))
-    operations = policy.operations_of(config.transforms)
-    history = recorder.Recorder(folder, plan, schedule, operations)
+    rule = maker.drawing
+    history = recorder.Recorder(folder, plan, schedule, rule.space.operations)
     with interruption.StopRequest() as stop_request:
         checkpointer = checkpoints.Checkpointer(
             network,
@@ -101,10 +100,7 @@ def _train(config, folder, strategy):
         callbacks = [
             watch,
             *keeping_up,
-            StopOnNonFinite(
-                _STEPS_BETWEEN_LOOKS,
-                functools.partial(policy.name_of, transforms=config.transforms),
-            ),
+            StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
             history,
             *_display(config, plan, history, first_step, folder.writable),
             tensorboard.TensorBoard(folder, config, history, source, maker),

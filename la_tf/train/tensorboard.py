@@ -8,7 +8,7 @@ import math
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import drawing, methods, policy
+from la_tf import drawing, methods
 from la_tf.errors import UserError
 from la_tf.run import store, view_samples
 
@@ -108,7 +108,10 @@ class _Pictures:
         self._config = config
         self._source = source
         self._maker = maker
-        self._has_policies = methods.get(config.method).operations
+        self._rule = maker.drawing
+        method = methods.get(config.method)
+        self._has_prior = method.has_policies and self._rule.is_square
+        self._has_operations = method.drawing is not None
         self._heat_map = None
         self._examples = None
         self._strip = None
@@ -117,14 +120,13 @@ class _Pictures:
         """Return pairs of a name and a picture, uint8 [H, W, 3]."""
         prior = model.prior.probabilities.numpy()
         pictures = [("views", self._views(model.classifier, prior))]
-        if self._has_policies:
+        if self._has_prior:
             pictures.append(("prior", self._prior(prior, epoch)))
         return pictures
 
     def _prior(self, prior, epoch):
         if self._heat_map is None:
-            names = policy.operations_of(self._config.transforms)
-            self._heat_map = drawing.HeatMap(names)
+            self._heat_map = drawing.HeatMap(self._rule.space.operations)
         title = f"prior after epoch {epoch}"
         return drawing.pixels(self._heat_map.show(prior, title))
 
@@ -135,13 +137,15 @@ class _Pictures:
                 self._source, self._maker, self._config.seed, _IMAGES
             )
             shown = self._examples.views[:, :_MOST_VIEWS]
-            self._strip = drawing.ViewStrip(shown, lines=4 if self._has_policies else 1)
+            lines = self._rule.num_stages + 2 if self._has_operations else 1
+            self._strip = drawing.ViewStrip(shown, lines)
         weighed = view_samples.weigh(
             self._examples,
             classifier,
             prior,
             self._config.sigma,
             self._config.hardest_views,
+            self._config.ubs_choice,
         )
         return drawing.pixels(self._strip.show(self._captions(weighed)))
 
@@ -149,14 +153,14 @@ class _Pictures:
         return [
             [self._caption(*values) for values in zip(*rows)]
             for rows in zip(
-                self._examples.policies[:, :_MOST_VIEWS],
+                self._examples.names[:, :_MOST_VIEWS],
                 weighed.likelihood,
                 weighed.weights,
             )
         ]
 
-    def _caption(self, index, likelihood, weight):
-        if not self._has_policies:
+    def _caption(self, name, likelihood, weight):
+        if not self._has_operations:
             return f"P {likelihood:.3f}"
-        name = policy.name_of(index, self._config.transforms).replace(">", " >\n")
+        name = name.replace(">", " >\n")
         return f"{name}\nP {likelihood:.3f}\nweight {weight:.3f}"

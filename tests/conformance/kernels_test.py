@@ -7,6 +7,8 @@ import tensorflow as tf
 from tensorflow import keras
 
 import models
+from la_tf import methods
+from la_tf.config import TrainConfig
 from la_tf.data.views import ViewMaker
 from la_tf.model import LatentAugment
 from tests import kernels
@@ -31,6 +33,7 @@ def _step(
     half=False,
     cropped=False,
     final="cutmix",
+    method="latent",
     transforms="latentaugment",
     **options,
 ):
@@ -40,7 +43,7 @@ def _step(
         CLASSES,
         num_views,
         final=final,
-        transforms=transforms,
+        drawing=methods.rule(TrainConfig(method=method, transforms=transforms)),
         keep_early=options.get("e_step") == "separate",
         on_host=False,
     )

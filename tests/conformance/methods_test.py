@@ -11,7 +11,9 @@ from tensorflow import keras
 
 from la_tf import methods
 from la_tf.config import TrainConfig
+from la_tf.data.views import ViewMaker
 from la_tf.model import LatentAugment
+from tests import helper
 
 POLICIES = 16
 
@@ -54,11 +56,19 @@ def _ubs_loss(losses, select=1):
     return tf.reduce_mean(tf.sort(losses, direction="DESCENDING")[:, :select], -1)
 
 
+def _equal_loss(losses):
+    return tf.reduce_mean(losses, -1)
+
+
 # The loss of an image from the -log P of its views, as each method's paper has it.
 DIRECT_LOSSES = {
     "latent": _latent_loss,
-    "equal": lambda losses: tf.reduce_mean(losses, -1),
+    "equal": _equal_loss,
     "ubs": lambda losses: tf.reduce_max(losses, -1),
+    "policy": lambda losses: losses[:, 0],
+    "autoaugment": _equal_loss,
+    "randaugment": _equal_loss,
+    "trivialaugment": _equal_loss,
     "baseline": lambda losses: losses[:, 0],
 }
 
@@ -70,11 +80,9 @@ def _direct_gradients(batch, loss):
     return tape.gradient(total, classifier.trainable_variables)
 
 
-def _model(name, **options):
-    constants = methods.get(name).constants
-    options.update(
-        {key: constants[key] for key in constants if key in ("sigma", "prior")}
-    )
+def _model(name, config=None, **options):
+    config = config or TrainConfig(method=name)
+    options.update(sigma=config.sigma, prior=config.prior)
     model = LatentAugment(_classifier(), POLICIES, **options)
     # Plain steps of length 1: the difference of the weights is the gradient.
     model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
@@ -93,13 +101,26 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*methods.NAMES)
     def test_gradient_is_that_of_the_directly_written_loss(self, name):
-        views = methods.get(name).constants.get("num_views", 6)
+        views = TrainConfig(method=name).num_views
         for seed in range(3):
             batch = _batch(views, seed)
             ours = _gradients(_model(name), batch)
             direct = _direct_gradients(batch, DIRECT_LOSSES[name])
             for one, other in zip(ours, direct):
                 self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
+
+    @parameterized.product(
+        name=("autoaugment", "randaugment", "trivialaugment"),
+        weights=tuple(methods.WEIGHTS),
+    )
+    def test_any_drawing_goes_with_any_weights(self, name, weights):
+        config = TrainConfig(method=name, num_views=6, weights=weights)
+        self.assertEqual(config.hardest_views, 1 if weights == "hardest" else None)
+        direct = {"hardest": "ubs"}.get(weights, weights)
+        batch = _batch(6)
+        ours = _gradients(_model(name, config), batch)
+        for one, other in zip(ours, _direct_gradients(batch, DIRECT_LOSSES[direct])):
+            self.assertAllClose(one, other, rtol=1e-6, atol=1e-6)
 
     @parameterized.parameters(1, 2, 5, 6)
     def test_ubs_with_several_data_points(self, select):
@@ -120,7 +141,7 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(*methods.NAMES)
     def test_prior_moves_for_latentaugment_alone(self, name):
         model = _model(name)
-        batch = _batch(methods.get(name).constants.get("num_views", 6))
+        batch = _batch(TrainConfig(method=name).num_views)
         dataset = tf.data.Dataset.from_tensors(batch)
         model.fit(dataset, verbose=0)
         uniform = np.full(POLICIES, 1 / POLICIES, np.float32)
@@ -135,7 +156,9 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
         dataclasses.replace(TrainConfig(), method=name, **method.constants)
 
     def test_unknown_name_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "latent, equal, ubs, baseline"):
+        with self.assertRaisesRegex(
+            ValueError, "latent, equal, ubs, policy, .*, baseline"
+        ):
             methods.get("latnet")
 
     def test_names_are_known_without_tensorflow(self):
@@ -151,6 +174,111 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
         )
         self.assertIn("'baseline'", result.stdout)
         self.assertNotIn("tensorflow", result.stdout)
+
+
+# Every method, and those whose weights or number of views are the user's choice.
+RUNS = {
+    **{name: {"method": name} for name in methods.NAMES},
+    "ubs, proportional": {
+        "method": "ubs",
+        "ubs_select": 2,
+        "ubs_choice": "proportional",
+    },
+    "autoaugment, latent": {
+        "method": "autoaugment",
+        "num_views": 3,
+        "weights": "latent",
+    },
+}
+_NUM_STEPS = 3
+
+
+class _Run:
+    """A few steps on real digits whose views are made in the step."""
+
+    def __init__(self, **chosen):
+        config = TrainConfig(**chosen)
+        self._images, labels = helper.digits(6)
+        self._labels = tf.constant(labels)
+        maker = ViewMaker(
+            10,
+            num_views=config.num_views,
+            drawing=methods.rule(config),
+            operations=methods.get(config.method).drawing is not None,
+            final=config.final,
+            padding=1,
+            on_host=False,
+        )
+        initializer = keras.initializers.HeNormal(seed=0)
+        classifier = keras.Sequential(
+            [
+                keras.Input([8, 8, 1]),
+                keras.layers.Rescaling(1 / 255),
+                keras.layers.Flatten(),
+                keras.layers.Dense(10, kernel_initializer=initializer),
+            ]
+        )
+        self.model = LatentAugment(
+            classifier,
+            maker.drawing.num_policies,
+            sigma=config.sigma,
+            prior=config.prior,
+            ubs_select=config.hardest_views,
+            ubs_choice=config.ubs_choice,
+            seed=config.seed,
+            augment=maker.on_device,
+        )
+        self.model.compile(keras.optimizers.SGD(0.1, momentum=0.9), run_eagerly=True)
+        self.model.optimizer.build(self.model.trainable_variables)
+        self._checkpoint = tf.train.Checkpoint(model=self.model)
+
+    def step(self, first=0, last=_NUM_STEPS):
+        """Make the steps `first` to `last` - 1; return all that was learned."""
+        for step in range(first, last):
+            batch = (self._images, self._labels, tf.constant([[step, 5]]))
+            self.model.train_step(batch)
+            self.model.prior.advance()
+        variables = (*self.model.prior.variables, *self.model.optimizer.variables)
+        return [*self.model.get_weights(), *(v.numpy() for v in variables)]
+
+    def save(self, path):
+        return self._checkpoint.save(path)
+
+    def restore(self, path):
+        self._checkpoint.restore(path).expect_partial()
+
+
+class RunsTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters(*RUNS)
+    def test_repeats_itself_and_resumes_to_the_bit(self, name):
+        whole = _Run(**RUNS[name]).step()
+        stopped = _Run(**RUNS[name])
+        stopped.step(0, 2)
+        path = stopped.save(self.create_tempdir().full_path + "/run")
+        resumed = _Run(**RUNS[name])
+        resumed.restore(path)
+        again = resumed.step(2)
+        self.assertLen(again, len(whole))
+        for one, other in zip(whole, again):
+            self.assertAllEqual(one, other)
+        self.assertTrue(np.all(np.isfinite(whole[0])))
+        self.assertNotAllEqual(whole[0], _Run(**RUNS[name]).step(0, 1)[0])
+
+    def test_device_as_host_with_three_operations(self):
+        images, labels = helper.digits(6)
+        rule = methods.rule(TrainConfig(method="randaugment"))
+        self.assertEqual(rule.num_stages, 3)
+        host, device = (
+            ViewMaker(10, 2, drawing=rule, final="cutout", on_host=on_host)
+            for on_host in (True, False)
+        )
+        arguments = tf.constant(images), tf.constant(labels), tf.constant([[7, 8]])
+        for one, other in zip(
+            host.from_images(*arguments), device.on_device(*arguments)
+        ):
+            self.assertAllEqual(one, other)
+        choice = host.choice(6, arguments[2])
+        self.assertEqual(rule.names_of(choice).shape, (6, 2))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from la_tf.ops import compiled, families, operation, words
 from tests import helper
 from tests.la_tf.ops import mixing_test, parity_test
 
-NAMES = (*ops.OPERATIONS, "SamplePairing")
+NAMES = (*ops.OPERATIONS, "SamplePairing", "Identity")
 
 
 class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
@@ -75,10 +75,10 @@ class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(channels=(1, 3), num_stages=(1, 2, 3))
     def test_every_form_gives_the_bytes_of_the_layers(self, channels, num_stages):
         images = np.repeat(helper.small_images(2)[:, :20, :, :channels], 10, axis=0)
-        count = 17 * len(images)
+        count = len(NAMES) * len(images)
         layers = [ops.make(name) for name in NAMES]
-        base = tf.constant(np.tile(images, [17, 1, 1, 1]))
-        index = tf.repeat(tf.range(17, dtype=tf.int64), len(images))
+        base = tf.constant(np.tile(images, [len(NAMES), 1, 1, 1]))
+        index = tf.repeat(tf.range(len(NAMES), dtype=tf.int64), len(images))
         level = tf.tile(tf.range(10, dtype=tf.int64), [count // 10])
         noise = operation.draw_noise([count], [8, 9])
         choices = [layer.parameters(level, noise, 20, 32) for layer in layers]

@@ -9,7 +9,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from la_tf import config as configuration
-from la_tf import methods, policy, recipes
+from la_tf import methods, policy, recipes, rules
 from la_tf.config import FIELDS, TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import build
@@ -25,7 +25,7 @@ class ResolvedTest(parameterized.TestCase):
             self.assertEqual(config.origins[field], "method")
 
     def test_no_change_can_contradict_the_method(self):
-        with self.assertRaisesRegex(UserError, "--method=equal means --sigma=inf"):
+        with self.assertRaisesRegex(UserError, "--method=equal means --weights=equal"):
             dataclasses.replace(TrainConfig(), method="equal")
         with self.assertRaisesRegex(UserError, "--sigma"):
             TrainConfig(method="equal", sigma=0.5)
@@ -142,9 +142,11 @@ class PriorFromTest(absltest.TestCase):
         run_folder.RunFolder(path).write_history(
             [{"epoch": 1}, {"epoch": 2}], prior, names
         )
-        np.testing.assert_array_equal(build.read_prior(path, "autoaugment"), prior[-1])
+        np.testing.assert_array_equal(
+            build.read_prior(path, rules.DistinctPairs("autoaugment")), prior[-1]
+        )
         with self.assertRaisesRegex(UserError, "prior of other operations"):
-            build.read_prior(path, "latentaugment")
+            build.read_prior(path, rules.DistinctPairs())
 
 
 class EvaluatedEpochsTest(parameterized.TestCase):

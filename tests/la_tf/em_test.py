@@ -237,5 +237,50 @@ class WeightsTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(em.weighted_loss(empty, empty), 0.0)
 
 
+class ProportionalTest(tf.test.TestCase):
+    """Uncertainty-based sampling in proportion to the losses."""
+
+    def test_shares_are_those_of_the_losses(self):
+        # Losses 1, 3 and 0; and all of them 0.
+        shares = em.loss_shares(tf.constant([[-1.0, -3.0, 0.0], [0.0, 0.0, 0.0]]))
+        self.assertAllClose(shares, [[0.25, 0.75, 0.0], [1 / 3, 1 / 3, 1 / 3]])
+
+    def test_draws_are_with_replacement_in_proportion(self):
+        shares = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
+        count, images = 2, 20000
+        weights = em.drawn(tf.tile(shares[None], [images, 1]), count, [5, 6]).numpy()
+        self.assertAllEqual(np.sum(weights, axis=1), np.ones(images))
+        # How often each pair of views comes up, in either order; a view may twice.
+        pairs = np.zeros([4, 4])
+        for row in weights:
+            chosen = np.repeat(np.arange(4), np.round(count * row).astype(int))
+            pairs[chosen[0], chosen[1]] += 1
+        expected = np.outer(shares, shares) * images
+        expected = np.triu(expected + expected.T - np.diag(np.diag(expected)))
+        possible = expected > 0
+        self.assertEqual(pairs[~possible].sum(), 0)
+        gaps = (pairs - expected)[possible] ** 2 / expected[possible]
+        # 6 kinds of pairs: 30.9 with 5 degrees of freedom has a chance of 1e-5.
+        self.assertLess(np.sum(gaps), 30.9)
+
+    def test_the_same_seed_draws_the_same(self):
+        shares = tf.fill([50, 6], 1 / 6)
+        first, again, other = (em.drawn(shares, 3, [s, 0]) for s in (1, 1, 2))
+        self.assertAllEqual(first, again)
+        self.assertNotAllEqual(first, other)
+        compiled = tf.function(lambda: em.drawn(shares, 3, [1, 0]), jit_compile=True)
+        self.assertAllEqual(compiled(), first)
+
+    def test_e_step_draws_with_a_seed_alone(self):
+        prior, log_p = (
+            tf.fill([9, 4], 0.25),
+            -tf.random.stateless_uniform([9, 4], [1, 2]),
+        )
+        _, hard = em.e_step(prior, log_p, 0.0, 2)
+        _, drawn = em.e_step(prior, log_p, 0.0, 2, seed=[3, 4])
+        self.assertAllEqual(hard, em.hardest(log_p, 2))
+        self.assertAllEqual(drawn, em.drawn(em.loss_shares(log_p), 2, [3, 4]))
+
+
 if __name__ == "__main__":
     tf.test.main()

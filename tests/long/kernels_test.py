@@ -14,6 +14,7 @@ STEPS = {
     "separate": {
         "network": "shake_shake_26_2x2d",
         "half": True,
+        "method": "trivialaugment",
         "final": "cutout",
         "e_step": "separate",
     },
@@ -22,7 +23,12 @@ STEPS = {
         "transforms": "autoaugment",
         "view_chunk": 2,
     },
-    "one_view": {"network": "resnet_50", "num_views": 1, "cropped": True},
+    "one_view": {
+        "network": "resnet_50",
+        "method": "autoaugment",
+        "num_views": 1,
+        "cropped": True,
+    },
 }
 
 

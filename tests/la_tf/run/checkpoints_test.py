@@ -190,6 +190,7 @@ class NotFiniteTest(tf.test.TestCase):
         model.classifier = tf.Module()
         model.classifier.variance = tf.Variable([1.0, 2.0], name="moving_variance")
         model.health = mock.Mock(failed_step=lambda: -1)
+        model.distribute_strategy = tf.distribute.get_strategy()
         model.metrics = []
         model.optimizer = mock.Mock(variables=[])
         plan = batches.Plan(seed=0, batch_size=1, epochs=2, steps_per_epoch=1)

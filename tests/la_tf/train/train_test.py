@@ -32,6 +32,11 @@ def tearDownModule():  # noqa: N802
     runs.disable_determinism()
 
 
+class _Huge(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        return tf.constant(1e38)
+
+
 class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -115,12 +120,11 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_a_loss_that_is_not_finite_stops_the_run(self):
         run_dir = self.folder()
-        config = runs.configuration(run_dir)
         # Larger than anybody may choose.
-        object.__setattr__(config, "learning_rate", 1e38)
+        rate = mock.patch.object(build, "learning_rate", lambda config, plan: _Huge())
         told = self.assertRaisesRegex(NonFiniteError, "at step .*learning rate.*>")
-        with told:
-            runs.start(config)
+        with rate, told:
+            runs.start(runs.configuration(run_dir))
         # Not one good epoch was there to be saved.
         checkpoint = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
         self.assertIsNone(checkpoint)

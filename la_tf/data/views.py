@@ -250,8 +250,8 @@ def make_views(
             afresh in every pass.
         value_range: the values of black and white, (0, 255) or (0, 1). Floats need it,
             for nothing in a batch could tell it for sure; a value outside is an error.
-        class_weight: weights of classes by number, 1 for those left out, as Keras' `fit`
-            takes them. An image weighs what its class does, or its classes by their
+        class_weight: weights of classes by number, as Keras' `fit` takes them; 1 for
+            those left out. An image weighs what its class does, or its classes by their
             probabilities, times its sample weight.
         **options: the further arguments of `ViewMaker`.
     """

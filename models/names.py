@@ -19,6 +19,19 @@ NAMES = (
     "resnet_50",
 )
 
+# Networks of `keras.applications`, by Keras' own names: with ImageNet's weights to be
+# had, and with no noise or preprocessing but what `models.applications` knows of.
+BACKBONES = (
+    *(f"EfficientNetV2{size}" for size in ("B0", "B1", "B2", "B3", "S", "M", "L")),
+    *(f"ConvNeXt{size}" for size in ("Tiny", "Small", "Base", "Large")),
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "MobileNetV3Large",
+    "ResNet50V2",
+    "ResNet101V2",
+    "ResNet152V2",
+)
+
 # A family's module under `models`, and the form of its names.
 _FORMS = {
     "wrn": re.compile(r"wrn_(\d+)_(\d+)"),
@@ -26,7 +39,7 @@ _FORMS = {
     "pyramidnet": re.compile(r"pyramidnet_(\d+)_(\d+)"),
     "resnet": re.compile(r"resnet_50"),
 }
-FAMILIES = tuple(_FORMS)
+FAMILIES = (*_FORMS, "applications")
 
 
 def check_name(name):
@@ -35,7 +48,12 @@ def check_name(name):
 
 
 def parse(name):
-    """The family (a module of this package) and the numbers that a name holds."""
+    """The family (a module of this package) and what tells its members apart.
+
+    These are the numbers in a name, or for one of `BACKBONES` the name itself.
+    """
+    if name in BACKBONES:
+        return "applications", (name,)
     for family, form in _FORMS.items():
         found = form.fullmatch(name)
         if found:
@@ -44,7 +62,8 @@ def parse(name):
             return family, numbers
     raise ValueError(
         f"There is no network {name!r}; did you mean {_nearest(name)!r}? There are "
-        f"{', '.join(NAMES)}, and any wrn_<depth>_<width>."
+        f"{', '.join(NAMES)}, any wrn_<depth>_<width>, and of Keras "
+        f"{', '.join(BACKBONES)}."
     )
 
 
@@ -74,10 +93,10 @@ def _nearest_depth(depth, step, offset):
 
 
 def _nearest(name):
-    return max(NAMES, key=lambda known: _likeness(name.lower(), known))
+    return max((*NAMES, *BACKBONES), key=lambda known: _likeness(name.lower(), known))
 
 
 def _likeness(name, known):
     """Return how alike two names are, 0..1; separators and letter case do not count."""
-    plain = [re.sub(r"[^a-z0-9]", "", text) for text in (name, known)]
+    plain = [re.sub(r"[^a-z0-9]", "", text.lower()) for text in (name, known)]
     return difflib.SequenceMatcher(None, *plain).ratio()

@@ -8,19 +8,23 @@ from tensorflow import keras
 
 # The smallest side that leaves the last stage of a network more than one pixel, or, for
 # ResNet-50, the one pixel that its 32-fold reduction needs.
-_SMALLEST_SIDE = {"wrn": 8, "shake_shake": 8, "pyramidnet": 8, "resnet": 32}
+_SMALLEST_SIDE = {
+    "wrn": 8,
+    "shake_shake": 8,
+    "pyramidnet": 8,
+    "resnet": 32,
+    "applications": 32,
+}
 
 
 def entrance(family, input_shape, mean=None, std=None):
     """Return the model's input and the normalised pixels behind it."""
-    shape = _checked_shape(family, input_shape)
+    inputs = pixels(family, input_shape)
+    shape = inputs.shape[1:]
     means = _per_channel("mean", 0.5 if mean is None else mean, shape[2])
     stds = _per_channel("std", 0.25 if std is None else std, shape[2])
     if min(stds) <= 0:
         raise ValueError(f"std must be above 0, not {std}.")
-    # Float32 whatever the policy: a Keras model casts what it is given to its input's
-    # type, so uint8 pixels are welcome too, and half precision never sees 255.
-    inputs = keras.Input(shape, dtype="float32", name="pixels")
     normalise = keras.layers.Rescaling(
         scale=[1 / (255 * deviation) for deviation in stds],
         offset=[-centre / deviation for centre, deviation in zip(means, stds)],
@@ -28,6 +32,14 @@ def entrance(family, input_shape, mean=None, std=None):
         name="normalise",
     )
     return inputs, normalise(inputs)
+
+
+def pixels(family, input_shape):
+    """Return a model's input: raw pixels of a size that the family's networks take."""
+    shape = _checked_shape(family, input_shape)
+    # Float32 whatever the policy: a Keras model casts what it is given to its input's
+    # type, so uint8 pixels are welcome too, and half precision never sees 255.
+    return keras.Input(shape, dtype="float32", name="pixels")
 
 
 def classifier(inputs, features, num_classes, name):

@@ -81,6 +81,23 @@ def small_network(name, input_shape, num_classes, **options):
         return models.build(name, input_shape, num_classes, **options)
 
 
+def tiny_backbone(name):
+    """Let a convolution and a dropout stand for a network of `keras.applications`.
+
+    ImageNet's weights of it cannot be fetched.
+    """
+    from tensorflow import keras
+
+    def tiny(include_top, weights, input_tensor):
+        if include_top or weights == "imagenet":
+            raise Exception("URL fetch failure")
+        outputs = keras.layers.Conv2D(4, 3, name="stem")(input_tensor)
+        outputs = keras.layers.Dropout(0.5)(outputs)
+        return keras.Model(input_tensor, outputs)
+
+    return mock.patch.object(keras.applications, name, tiny)
+
+
 def without_pictures():
     """Spare a run the pictures for TensorBoard, which change nothing else."""
     return mock.patch("la_tf.train.tensorboard._Pictures.of", return_value=[])

@@ -8,14 +8,14 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import la_tf
+from la_tf import keras_generation
 from tests import helper
 
 VIEWS = 2
 
 
-def _model(classifier=None, **options):
-    """A model that runs eagerly, which spares the test the tracing."""
-    classifier = classifier or keras.Sequential(
+def _classifier():
+    return keras.Sequential(
         [
             keras.Input([8, 8, 1]),
             keras.layers.Flatten(),
@@ -23,8 +23,18 @@ def _model(classifier=None, **options):
             keras.layers.Dense(10, kernel_initializer=keras.initializers.HeNormal(1)),
         ]
     )
-    model = la_tf.LatentAugment(classifier, **options)
-    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), run_eagerly=True)
+
+
+def _model(classifier=None, averages=False, **options):
+    """A model that runs eagerly, which spares the test the tracing."""
+    if averages:
+        options["averaged"] = _classifier()
+    model = la_tf.LatentAugment(classifier or _classifier(), **options)
+    model.compile(
+        keras.optimizers.SGD(0.1, momentum=0.9),
+        metrics=[keras.metrics.TopKCategoricalAccuracy(2, name="top_2")],
+        run_eagerly=True,
+    )
     return model
 
 
@@ -52,6 +62,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         {"prior": "moving", "sigma": float("inf")},
         {"prior": "corrected", "prior_window": 3, "view_chunk": 1},
         {"prior": "fixed", "ubs_select": 1, "on_nonfinite": "skip"},
+        {"averages": True, "label_smoothing": 0.1, "backbone_rate": 0.5},
     )
     def test_a_loaded_model_trains_on_as_the_saved_one(self, **options):
         model, views = _model(weight_decay=1e-3, seed=5, **options), _digits()
@@ -63,21 +74,26 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         configs = [each.get_config() for each in (loaded, model)]
         for config in configs:
             # Keras writes a shape as a list here, as a tuple there.
-            del config["classifier"]
+            del config["classifier"], config["averaged"]
         self.assertEqual(*configs)
         for each in model, loaded:
-            each.fit(views, verbose=0)
+            history = each.fit(views, verbose=0).history
+            self.assertIn("top_2", history)
         for variables in (
-            lambda each: each.classifier.get_weights(),
+            lambda each: each.get_weights(),
             lambda each: [variable.numpy() for variable in each.prior.variables],
             lambda each: [value.numpy() for value in _optimizer_variables(each)],
         ):
             self.assertAllClose(variables(loaded), variables(model), rtol=0, atol=1e-7)
 
-    def test_weights_alone(self):
+    # Without a suffix Keras 2 writes a checkpoint of TensorFlow's, Keras 3 nothing.
+    @parameterized.parameters(
+        *["model.weights.h5", "model"][: 2 if keras_generation.NUMBER == 2 else 1]
+    )
+    def test_weights_alone(self, name):
         model, other = _model(), _model()
         model.fit(_digits(), verbose=0)
-        path = os.path.join(self.create_tempdir().full_path, "model.weights.h5")
+        path = os.path.join(self.create_tempdir().full_path, name)
         model.save_weights(path)
         other.load_weights(path)
         self.assertAllEqual(other.prior.probabilities, model.prior.probabilities)
@@ -85,7 +101,36 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(other.get_weights(), model.get_weights(), atol=0)
 
 
+class _Failure(keras.callbacks.Callback):
+    """Ends the training in its third epoch, as a machine might."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 2:
+            raise InterruptedError
+
+
 class CallbacksTest(tf.test.TestCase):
+    def test_a_backup_brings_back_the_prior(self):
+        folder = self.create_tempdir().full_path
+        interrupted, again, whole = _model(), _model(), _model()
+        whole.fit(_digits(), epochs=3, verbose=0)
+        with self.assertRaises(InterruptedError):
+            interrupted.fit(
+                _digits(),
+                epochs=3,
+                verbose=0,
+                callbacks=[keras.callbacks.BackupAndRestore(folder), _Failure()],
+            )
+        again.fit(
+            _digits(),
+            epochs=3,
+            verbose=0,
+            callbacks=[keras.callbacks.BackupAndRestore(folder)],
+        )
+        self.assertEqual(int(again.prior.steps), int(whole.prior.steps))
+        self.assertAllClose(again.prior.probabilities, whole.prior.probabilities)
+        self.assertAllClose(again.get_weights(), whole.get_weights(), atol=1e-5)
+
     def test_callbacks_of_keras(self):
         folder = self.create_tempdir().full_path
         best = os.path.join(folder, "best.keras")

@@ -1,11 +1,13 @@
 """The README says what is true."""
 
 import re
+import types
 
 import numpy as np
 from absl import flags as absl_flags
 from absl.testing import absltest
 
+import la_tf
 from flags import train as train_flags  # noqa: F401
 from la_tf import recipes
 from tests import helper
@@ -30,6 +32,14 @@ class ReadmeTest(absltest.TestCase):
         self.assertGreater(prior.std(), 0.0)
         # What it does is in tests/la_tf/runs_test.py.
         compile(from_python, "README.md", "exec")
+
+    def test_operations_are_made_as_it_says(self):
+        call = re.search(r"`(la_tf\.ops\.make\(.+?\))`", README).group(1)
+        # As after `import la_tf` alone: nothing has imported la_tf.ops yet.
+        package = types.SimpleNamespace(ops=la_tf.__getattr__("ops"))
+        layer = eval(call, {"la_tf": package})
+        images = helper.digits(2)[0]
+        self.assertEqual(layer(images).shape, images.shape)
 
     def test_every_flag_that_is_named_exists(self):
         others = {"help", "logdir"}

@@ -6,7 +6,6 @@ from absl.testing import parameterized
 
 import la_tf
 from la_tf.data import views
-from la_tf.step import training_batch
 from tests import helper
 
 SEEDS = [[3, 4], [5, 6]]
@@ -254,13 +253,28 @@ class UsersBatchesTest(tf.test.TestCase, parameterized.TestCase):
             *_, found = _plain((self.images, self.labels, form), keep_early=keep_early)
             self.assertEqual((found.dtype, found.shape), (tf.float32, [8]))
             self.assertAllClose(found, np.ravel(form))
-        made = _plain((self.images, self.labels, weights), keep_early=keep_early)
-        with self.assertRaisesRegex(
-            ValueError, "sample weights, which a training step"
-        ):
-            training_batch.unpack((*made[:2], self.labels, *made[2:]))
         weights[5] = -1
         self.assert_error("weight is negative", self.images, self.labels, weights)
+
+    def test_class_weights_make_sample_weights(self):
+        weights, of_classes = np.linspace(0, 2, 8), {3: 2.5, 0: 0.5}
+        factors = np.array([of_classes.get(label, 1.0) for label in self.labels])
+        hot = np.eye(10, dtype=np.float32)[self.labels]
+        # Half of the next class, as if it had been mixed before.
+        soft = (hot + np.roll(hot, 1, 1)) / 2
+        following = [of_classes.get((label + 1) % 10, 1.0) for label in self.labels]
+        for parts, expected in (
+            ((self.labels,), factors),
+            ((hot,), factors),
+            ((soft,), (factors + following) / 2),
+            ((self.labels, weights), weights * factors),
+        ):
+            *_, found = _plain((self.images, *parts), class_weight=of_classes)
+            self.assertAllClose(found, expected)
+        for wrong in ({10: 1.0}, {0: -1.0}, {"cat": 1.0}):
+            self.assert_error(
+                "class_weight holds", self.images, self.labels, class_weight=wrong
+            )
 
     def test_says_what_is_wrong_with_a_dataset(self):
         images, labels = self.images, self.labels

@@ -10,7 +10,7 @@ import sys
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import cli, policy
+from la_tf import cli, console, policy
 from la_tf.data import batches, integrity
 from la_tf.errors import UserError
 from la_tf.run import (
@@ -25,7 +25,14 @@ from la_tf.run import (
 )
 from la_tf.run import folder as run_folder
 from la_tf.step.health import StopOnNonFinite
-from la_tf.train import interruption, profiling, progress, service, tensorboard
+from la_tf.train import (
+    interruption,
+    pace,
+    profiling,
+    progress,
+    service,
+    tensorboard,
+)
 
 # A look makes the host wait for the device. No step after a failed one changes
 # anything, so that it is enough to look now and then.
@@ -52,11 +59,16 @@ def train_and_evaluate(config, folder):
 
 
 def _train(config, folder, strategy):
-    source = build.load_source(config)
-    plan = _plan(config, source, strategy)
-    maker = build.view_maker(config, source)
-    schedule = build.learning_rate(config, plan)
-    network = _network(config, strategy, source, maker, schedule)
+    verbosity = config.verbosity if folder.writable else -1
+    with console.Stages(2, verbosity) as stages:
+        stages.begin(f"reading {config.dataset}")
+        source = build.load_source(config)
+        stages.tell(_size(source))
+        plan = _plan(config, source, strategy)
+        stages.begin(f"building {config.model}")
+        maker = build.view_maker(config, source)
+        schedule = build.learning_rate(config, plan)
+        network = _network(config, strategy, source, maker, schedule)
     strategies.check_agreement(
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
@@ -80,24 +92,27 @@ def _train(config, folder, strategy):
         strategies.check_agreement(
             strategy, {"the checkpoint to go on from": first_step}
         )
+        if verbosity >= 0 and config.resume:
+            console.say(_place(plan, first_step))
         watch = service.ServiceWatch(config.data_service)
-        callbacks = [
-            watch,
-            StopOnNonFinite(
-                _STEPS_BETWEEN_LOOKS,
-                functools.partial(policy.name_of, transforms=config.transforms),
-            ),
-            history,
-            *_display(config, plan, history, first_step, folder.writable),
-            tensorboard.TensorBoard(folder, config, history, source, maker),
-            *_profile(config, folder, plan.total_steps - first_step),
-            checkpointer,
-        ]
         with (
             watch,
+            _display(config, plan, history, first_step, verbosity, source) as display,
             _lost_worker_told(plan, checkpointer, folder),
             integrity.told(source),
         ):
+            callbacks = [
+                watch,
+                StopOnNonFinite(
+                    _STEPS_BETWEEN_LOOKS,
+                    functools.partial(policy.name_of, transforms=config.transforms),
+                ),
+                history,
+                *display,
+                tensorboard.TensorBoard(folder, config, history, source, maker),
+                *_profile(config, folder, plan.total_steps - first_step),
+                checkpointer,
+            ]
             for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
                 _fit(network, config, source, plan, maker, span, callbacks)
     summary = _summary(config, network, plan, history)
@@ -204,13 +219,37 @@ def _fit(network, config, source, plan, maker, span, callbacks):
     )
 
 
-def _display(config, plan, history, first_step, chief):
-    if config.verbosity < 0 or not chief:
-        return []
-    lines = [progress.EpochLines(history, plan.epochs)]
-    if sys.stderr.isatty():
-        return [progress.ProgressBar(plan, first_step), *lines]
-    return lines
+def _size(source):
+    """Return what was read, in words."""
+    height, width, _ = source.image_shape
+    return (
+        f"{source.train.size:,} training and {source.test.size:,} test images of "
+        f"{height}×{width}, {source.num_classes:,} classes"
+    )
+
+
+def _place(plan, first_step):
+    """Return where a run goes on, in words."""
+    epoch, step = divmod(first_step, plan.steps_per_epoch)
+    return (
+        f"going on after step {first_step:,} of {plan.total_steps:,}: epoch "
+        f"{epoch + 1} of {plan.epochs}, {step:,} of its {plan.steps_per_epoch:,} steps "
+        "done"
+    )
+
+
+def _display(config, plan, history, first_step, verbosity, source):
+    """Return a context that gives the callbacks which show the run."""
+    if verbosity < 0:
+        return contextlib.nullcontext([])
+    now = pace.Pace(
+        plan,
+        config.num_views,
+        source.test.size,
+        config.evaluated_epochs,
+        first_step,
+    )
+    return progress.shown(now, history)
 
 
 def _profile(config, folder, steps):

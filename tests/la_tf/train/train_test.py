@@ -1,5 +1,6 @@
 """Whole runs on the embedded digits: results, resuming, and what can go wrong."""
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -114,7 +115,8 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         return pathlib.Path(self.create_tempdir().full_path) / name
 
     def stop_after(self, step, config):
-        asking = mock.patch("la_tf.train.loop._display", return_value=[StopAfter(step)])
+        display = contextlib.nullcontext([StopAfter(step)])
+        asking = mock.patch("la_tf.train.loop._display", return_value=display)
         with asking, self.assertRaises(checkpoints.RunStopped) as stopped:
             start(config)
         self.assertEqual(stopped.exception.step, step)
@@ -323,6 +325,14 @@ class WordsTest(tf.test.TestCase):
         self.assertEqual(lines[0], lines[1])
         [note] = set(lines[2]) - set(lines[0])
         self.assertRegex(note, r"\(cpu Z80 is now .*\): results .*last bits")
+
+    def test_a_rate_that_follows_the_batch_is_told_at_once(self):
+        folder = mock.Mock(path="unused")
+        lines = train_command.opening(TrainConfig(batch_size=16), folder)
+        expected = "learning rate 0.025 (recipe: 0.1 at batch_size=64, in proportion"
+        self.assertStartsWith(lines[1], expected)
+        lines = train_command.opening(TrainConfig(), folder)
+        self.assertNotIn("learning rate", "".join(lines))
 
     def test_the_type_of_a_cpu(self):
         text = "processor : 0\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Xeon: X\n"

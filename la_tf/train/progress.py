@@ -55,7 +55,10 @@ class ProgressBar(keras_generation.progress_bar()):
         bar, pace = self.overall_progress_tqdm, self._pace
         if bar is None or bar.disable:
             return
-        bar.total, bar.n = pace.total, pace.done
+        if bar.total != pace.total:
+            # A notebook's bar hears of its length by this alone.
+            bar.reset(pace.total)
+        bar.n = pace.done
         bar.set_description_str(f"{_epoch(pace)} {pace.phase}", refresh=False)
         bar.set_postfix_str(", ".join(_facts(pace)), refresh=False)
         bar.refresh()

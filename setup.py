@@ -47,8 +47,10 @@ KERAS_3 = [
     "tensorflow==2.21.*",
 ]
 
-# For --onnx; tf2onnx has no build for Python 3.9.
+# For --onnx; tf2onnx has no build for Python 3.9. onnx 1.19 and later want an ml_dtypes
+# that TensorFlow 2.15 does not have.
 ONNX = ["onnx>=1.14", "onnxruntime>=1.17", "tf2onnx>=1.17"]
+ONNX_OLDER = ["onnx<1.19"]
 TEST = ["hypothesis>=6.80", "pytest>=7.4", "pytest-xdist>=3.5", "ruff>=0.4"]
 
 
@@ -71,11 +73,11 @@ setuptools.setup(
     extras_require={
         "gpu": where(OLDER, ["tensorflow[and-cuda]==2.15.1"])
         + where(NEWER, ["tensorflow[and-cuda]==2.21.*"]),
-        "onnx": ONNX
-        # 1.19 and later want an ml_dtypes that TensorFlow 2.15 does not have.
-        + where(OLDER, ["onnx<1.19"]),
-        # The classes of the gRPC client in docs/serving.md.
+        "onnx": ONNX + where(OLDER, ONNX_OLDER),
         "test": TEST
+        + where('python_version >= "3.10"', ONNX)
+        + where(f'python_version >= "3.10" and {OLDER}', ONNX_OLDER)
+        # The classes of the gRPC client in docs/serving.md.
         + where(OLDER, ["tensorflow-serving-api==2.15.1"])
         + where(NEWER, ["tensorflow-serving-api==2.21.*"]),
     },

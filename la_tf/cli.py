@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging as standard_logging
 import os
 import sys
 import tempfile
@@ -48,9 +49,15 @@ def load_tensorflow(verbosity=0):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     logging.set_verbosity(logging.ERROR)
-    warnings.filterwarnings("ignore", module="tensorflow_addons")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    with contextlib.redirect_stdout(io.StringIO()), _error_stream_closed():
+    import_quietly()
+    # In a notebook it would tell of every file that it writes.
+    standard_logging.getLogger("tensorflow").setLevel(standard_logging.ERROR)
+
+
+def import_quietly():
+    """Import keras-cv, and TensorFlow with it, without what they announce."""
+    with contextlib.redirect_stdout(io.StringIO()), error_stream_closed():
         # keras-cv announces its backend; TensorFlow speaks past all settings before
         # its own logging begins.
         import keras_cv  # noqa: F401
@@ -66,12 +73,12 @@ def hush_compiler():
         return
     import tensorflow as tf
 
-    with _error_stream_closed():
+    with error_stream_closed():
         tf.function(tf.identity, jit_compile=True)(tf.constant(0))
 
 
 @contextlib.contextmanager
-def _error_stream_closed():
+def error_stream_closed():
     """Let nothing through to the error stream, not even from C++."""
     sys.stderr.flush()
     stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)

@@ -118,7 +118,8 @@ class HeatMap:
             axes.spines[:].set_visible(False)
             axes.set_xlabel("second operation")
             axes.set_ylabel("first operation")
-            self._title = axes.set_title(" ")
+            # Room for the title: a difference names two runs, in two lines.
+            self._title = axes.set_title(" \n " if difference else " ")
             bar = self.figure.colorbar(self._image, shrink=0.8, extend="both")
             bar.set_label("times uniform" + difference * ", more or less")
             bar.outline.set_visible(False)

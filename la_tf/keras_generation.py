@@ -7,11 +7,13 @@ else in this package is written for both; a version is asked for here alone.
 from __future__ import annotations
 
 import itertools
+import math
+import warnings
 
 import tensorflow as tf
 from tensorflow import keras
-from tqdm import tqdm
 
+from la_tf.console import tqdm
 from la_tf.errors import UserError
 
 NUMBER = 2 if tf.__version__.startswith("2.15.") else 3
@@ -112,6 +114,19 @@ def results(metrics):
     }
 
 
+def local_mean(model, name):
+    """Return the value of a `Mean` metric over this process's replicas, a float.
+
+    The other workers need not take part, as they must where it is read as usual.
+    """
+    (metric,) = (each for each in model.metrics if each.name == name)
+    total, count = (
+        sum(map(float, model.distribute_strategy.experimental_local_results(variable)))
+        for variable in map(tensorflow_variable, (metric.total, metric.count))
+    )
+    return total / count if count else math.nan
+
+
 def step_logs(logs):
     """Return a step's logs in the form that Keras takes from a replica."""
     workers = tf.distribute.MultiWorkerMirroredStrategy
@@ -140,7 +155,10 @@ def progress_bar():
     """Return a callback class that owns a tqdm bar, `overall_progress_tqdm`."""
     if NUMBER == 3:
         return _ProgressBar
-    import tensorflow_addons as addons
+    with warnings.catch_warnings():
+        # That its development has ended.
+        warnings.simplefilter("ignore")
+        import tensorflow_addons as addons
 
     return addons.callbacks.TQDMProgressBar
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import sys
 
 import numpy as np
 
-from la_tf import environment, methods
+from la_tf import cli, environment, methods
 from la_tf.data import sources
+from la_tf.data.sources import image_files
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 
@@ -25,7 +27,7 @@ def train(**chosen):
         KeyboardInterrupt: the run was stopped, and saved.
     """
     folder, config = run_folder.opened(chosen)
-    environment.settle()
+    _load_tensorflow(config.verbosity)
     from la_tf.run import checkpoints
     from la_tf.train import loop
 
@@ -46,8 +48,17 @@ def load(path, checkpoint="last"):
         path: the run's folder.
         checkpoint: "last", "best" or a path: which weights its classifier has.
     """
-    environment.settle()
+    _load_tensorflow()
     return Run(run_folder.RunFolder(path), checkpoint)
+
+
+def _load_tensorflow(verbosity=0):
+    """Import TensorFlow as the commands do, unless the user has chosen its settings."""
+    if "tensorflow" not in sys.modules:
+        cli.load_tensorflow(verbosity)
+        return
+    environment.settle()
+    cli.import_quietly()
 
 
 class Run:
@@ -167,9 +178,11 @@ class Run:
         pixels = []
         for path in paths:
             try:
-                pixels.append(prepare(tf.constant(pathlib.Path(path).read_bytes())))
+                pixels.append(prepare(tf.constant(image_files.decodable_bytes(path))))
             except OSError as error:
                 raise UserError(f"{path} cannot be read ({error.strerror}).") from None
+            except image_files.BadImageError as error:
+                raise UserError(f"{path} is no image: {error}.") from None
             except tf.errors.InvalidArgumentError:
                 raise UserError(f"{path} is no image that can be decoded.") from None
         return np.stack(pixels)

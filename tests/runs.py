@@ -1,6 +1,7 @@
 """Whole, tiny runs on the embedded digits, in the test's own process."""
 
 import atexit
+import contextlib
 import dataclasses
 import fcntl
 import functools
@@ -100,7 +101,8 @@ class StopAfter(keras.callbacks.Callback):
 
 def stop(config, steps):
     """Start a run and stop it after so many steps."""
-    with mock.patch.object(loop, "_display", return_value=[StopAfter(steps)]):
+    display = contextlib.nullcontext([StopAfter(steps)])
+    with mock.patch.object(loop, "_display", return_value=display):
         try:
             start(config)
         except checkpoints.RunStopped as stopped:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from la_tf import console
 from la_tf.compare import protocols
-from la_tf.report import summary
 
 
 def lines(tasks, found, worker, jobs, given=None):
@@ -36,7 +36,7 @@ def _line(group, tasks, speed, jobs):
     if speed is None:
         return f"{told}; give --views_per_second for an estimate of the hours"
     rate, source = speed
-    length = summary.duration(sum(counts) / rate / jobs)
+    length = console.duration(sum(counts) / rate / jobs)
     return f"{told}, about {length} at {rate:,.0f} views/s ({source})"
 
 

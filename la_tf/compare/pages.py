@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import pathlib
 
+from la_tf import console
 from la_tf.compare import charts, document, presets, results, statistics
 from la_tf.compare.document import Chart, Heading, Items, Paragraph, Table
-from la_tf.report import summary
 from la_tf.report.gallery import Gallery
 
 _COST_REFERENCE = "randaugment"
@@ -191,7 +191,7 @@ def _costs(study, runs, published):
     rows = [
         (
             name,
-            summary.duration(means[name][0]),
+            console.duration(means[name][0]),
             f"{1000 * means[name][1]:,.1f}\u00a0ms",
             f"{means[name][2]:,.0f}",
             f"{means[name][3]:,.0f}",

@@ -7,10 +7,10 @@ import queue
 import threading
 import time
 
+from la_tf import console
 from la_tf.compare import protocols, results
 from la_tf.compare.setting import Setting
 from la_tf.errors import UserError
-from la_tf.report import summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,8 +131,8 @@ def run(tasks, workers, runs_dir, on_result, say):
             on_result(result)
             clock.add(task.setting, seconds)
             rest = clock.left(open_tasks)
-            more = f"; about {summary.duration(rest)} left" if open_tasks else ""
-            took = summary.duration(seconds)
+            more = f"; about {console.duration(rest)} left" if open_tasks else ""
+            took = console.duration(seconds)
             say(f"{place}: {result.accuracy:.2%} in {took}{more}")
     finally:
         # On an interruption, what is running saves itself; nothing new is begun.

@@ -12,6 +12,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
+from la_tf import cli
 from la_tf.export import TFLITE_KINDS, serving
 
 # tf2onnx knows all of it, and runtimes of 2022 and later do.
@@ -62,7 +63,9 @@ def tflite(classifier, kind, images=None):
             converter.representative_dataset = lambda: _representative(images)
             converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
             converter.inference_input_type = tf.uint8
-        return converter.convert()
+        # It writes a page about itself; what goes wrong comes as an exception.
+        with cli.error_stream_closed():
+            return converter.convert()
 
 
 def onnx(classifier):

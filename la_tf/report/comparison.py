@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from la_tf import drawing
-from la_tf.report import markup, summary
+from la_tf import console, drawing
+from la_tf.report import markup
 
 # What two runs never share, and what does not change a result.
 _NOT_COMPARED = ("run_dir", "resume", "verbosity", "keep", "checkpoint_minutes")
@@ -41,7 +41,7 @@ def _result(run, first):
         f"{run.best['test_accuracy']:.2%} ({run.best['epoch']:.0f})",
         f"{run.last['test_loss']:.4g}",
         f"{len(run.rows)} of {run.config.epochs}",
-        summary.duration(run.seconds),
+        console.duration(run.seconds),
         f"{run.last['images_per_second']:,.0f}",
     )
 

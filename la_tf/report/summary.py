@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from la_tf import console
 from la_tf.report import markup
 from la_tf.run import divergence
 
@@ -13,7 +14,7 @@ def section(run, level):
         ("test accuracy, last epoch", f"{run.last['test_accuracy']:.2%}", best),
         ("test loss", f"{run.last['test_loss']:.4g}", _top_5(run)),
         ("epochs", f"{len(run.rows)} of {run.config.epochs}", _steps(run)),
-        ("training time", duration(run.seconds), _speed(run)),
+        ("training time", console.duration(run.seconds), _speed(run)),
     ]
     cards = [
         markup.tag(
@@ -75,15 +76,6 @@ def title(run):
     """Return the run in a few words."""
     config = run.config
     return f"{config.dataset} with {config.model}, method {config.method}"
-
-
-def duration(seconds):
-    """Return seconds in the unit that a person would use."""
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _top_5(run):

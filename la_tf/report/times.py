@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib import ticker
 
-from la_tf import drawing
-from la_tf.report import markup, summary
+from la_tf import console, drawing
+from la_tf.report import markup
 
 # Column of metrics.csv: what the time went to.
 _PARTS = {
@@ -27,7 +27,7 @@ def section(run, gallery, level, prefix=""):
     rows = [
         (
             name,
-            summary.duration(values.sum()),
+            console.duration(values.sum()),
             f"{values.sum() / total:.0%}",
             f"{np.median(values):.2f} s",
         )

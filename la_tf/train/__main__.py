@@ -37,12 +37,21 @@ def opening(config, folder):
         f"{config.dataset} with {config.model}, method {config.method}: "
         f"{config.epochs} epochs of batches of {config.batch_size}, "
         f"{config.num_views} view{'s' if config.num_views > 1 else ''} an image",
+        _rate(config),
         f"run folder: {folder.path}",
+        provenance.machine_note(folder.record()) if config.resume else "",
+        "loading TensorFlow ...",
     ]
-    if config.resume:
-        lines.append(provenance.machine_note(folder.record()))
     note = recipes.note(config.dataset, config.model)
     return [line for line in (note, *lines) if line]
+
+
+def _rate(config):
+    """Return a line about a learning rate that is not simply the recipe's."""
+    origin = config.origins["learning_rate"]
+    if not origin.startswith("recipe:"):
+        return ""
+    return f"learning rate {config.learning_rate:.4g} ({origin})"
 
 
 def closing(summary, folder):

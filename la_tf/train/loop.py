@@ -9,7 +9,7 @@ import sys
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import cli
+from la_tf import cli, console
 from la_tf.data import batches, integrity, waiting
 from la_tf.errors import UserError
 from la_tf.run import (
@@ -28,6 +28,7 @@ from la_tf.step.health import StopOnNonFinite
 from la_tf.train import (
     input_watch,
     interruption,
+    pace,
     profiling,
     progress,
     service,
@@ -59,16 +60,20 @@ def train_and_evaluate(config, folder):
 
 
 def _train(config, folder, strategy):
-    source = build.load_source(config)
-    plan = _plan(config, source, strategy)
-    maker = build.view_maker(config, source)
-    schedule = build.learning_rate(config, plan)
-    with strategy.scope():
-        classifier = build.classifier_for(config, source)
-    if config.augment_on == "auto":
-        config = placement.settled(config, classifier, plan.share)
+    verbosity = config.verbosity if folder.writable else -1
+    with console.Stages(2, verbosity) as stages:
+        stages.begin(f"reading {config.dataset}")
+        source = build.load_source(config)
+        stages.tell(_size(source))
+        plan = _plan(config, source, strategy)
+        stages.begin(f"building {config.model}")
+        with strategy.scope():
+            classifier = build.classifier_for(config, source)
+        if config.augment_on == "auto":
+            config = placement.settled(config, classifier, plan.share)
         maker = build.view_maker(config, source)
-    network = _network(config, strategy, source, maker, schedule, classifier)
+        schedule = build.learning_rate(config, plan)
+        network = _network(config, strategy, source, maker, schedule, classifier)
     strategies.check_agreement(
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
@@ -92,26 +97,29 @@ def _train(config, folder, strategy):
         strategies.check_agreement(
             strategy, {"the checkpoint to go on from": first_step}
         )
+        if verbosity >= 0 and config.resume:
+            console.say(_place(plan, first_step))
         watch = service.ServiceWatch(config.data_service)
         steps = plan.total_steps - first_step
         # TensorFlow has no clock where all must be deterministic.
         input_wait = None if config.deterministic else waiting.Waiting()
         keeping_up = _keeping_up(config, folder, steps, input_wait)
-        callbacks = [
-            watch,
-            *keeping_up,
-            StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
-            history,
-            *_display(config, plan, history, first_step, folder.writable),
-            tensorboard.TensorBoard(folder, config, history, source, maker),
-            *_profile(config, folder, steps),
-            checkpointer,
-        ]
         with (
             watch,
+            _display(config, plan, history, first_step, verbosity, source) as display,
             _lost_worker_told(plan, checkpointer, folder),
             integrity.told(source),
         ):
+            callbacks = [
+                watch,
+                *keeping_up,
+                StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
+                history,
+                *display,
+                tensorboard.TensorBoard(folder, config, history, source, maker),
+                *_profile(config, folder, steps),
+                checkpointer,
+            ]
             for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
                 _fit(network, config, source, plan, maker, span, callbacks, input_wait)
     summary = _summary(config, network, plan, history)
@@ -221,13 +229,37 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
     )
 
 
-def _display(config, plan, history, first_step, chief):
-    if config.verbosity < 0 or not chief:
-        return []
-    lines = [progress.EpochLines(history, plan.epochs)]
-    if sys.stderr.isatty():
-        return [progress.ProgressBar(plan, first_step), *lines]
-    return lines
+def _size(source):
+    """Return what was read, in words."""
+    height, width, _ = source.image_shape
+    return (
+        f"{source.train.size:,} training and {source.test.size:,} test images of "
+        f"{height}×{width}, {source.num_classes:,} classes"
+    )
+
+
+def _place(plan, first_step):
+    """Return where a run goes on, in words."""
+    epoch, step = divmod(first_step, plan.steps_per_epoch)
+    return (
+        f"going on after step {first_step:,} of {plan.total_steps:,}: epoch "
+        f"{epoch + 1} of {plan.epochs}, {step:,} of its {plan.steps_per_epoch:,} steps "
+        "done"
+    )
+
+
+def _display(config, plan, history, first_step, verbosity, source):
+    """Return a context that gives the callbacks which show the run."""
+    if verbosity < 0:
+        return contextlib.nullcontext([])
+    now = pace.Pace(
+        plan,
+        config.num_views,
+        source.test.size,
+        config.evaluated_epochs,
+        first_step,
+    )
+    return progress.shown(now, history)
 
 
 def _keeping_up(config, folder, steps, input_wait):

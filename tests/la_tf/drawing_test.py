@@ -22,5 +22,13 @@ class NamesTest(absltest.TestCase):
         self.assertIn("$a_{$", drawing.svg(figure))
 
 
+class HeatMapTest(absltest.TestCase):
+    def test_the_title_of_a_difference_has_room_for_two_runs(self):
+        heat_map = drawing.HeatMap(["Rotate"] * 16, difference=True)
+        figure = heat_map.show(np.zeros(256), "one run\nminus another")
+        title = figure.axes[0].title.get_window_extent()
+        self.assertLessEqual(title.y1, figure.bbox.height)
+
+
 if __name__ == "__main__":
     absltest.main()

@@ -55,6 +55,10 @@ class RunsTest(tf.test.TestCase):
         expected = self.run_.predict(self.test.images[:1])
         self.assertAllClose(self.run_.predict(path), expected, rtol=1e-5)
         self.assertAllClose(self.run_.predict([str(path)]), expected, rtol=1e-5)
+        # TensorFlow 2.15 itself decodes no WebP.
+        Image.open(path).save(self.folder / "digit.webp", lossless=True)
+        answer = self.run_.predict(self.folder / "digit.webp")
+        self.assertAllClose(answer, expected, rtol=1e-5)
 
     def test_wrong_images_are_refused(self):
         with self.assertRaisesRegex(UserError, "network takes .N, 16, 16, 1."):

@@ -57,9 +57,7 @@ def decoded(paths, image_size, skip_bad_images):
         return decoding.central_part(image, image_size, image_size)
 
     def read(path):
-        kind, encoded = _checked_bytes(path)
-        if kind == "WebP":
-            encoded = _webp_to_bmp(encoded)
+        encoded = decodable_bytes(path)
         try:
             return pixels(encoded).numpy()
         except tf.errors.OpError as error:
@@ -132,6 +130,12 @@ def _checked_bytes(path):
     _check_regular(path)
     encoded = pathlib.Path(path).read_bytes()
     return _kind(path, encoded[:_HEAD]), encoded
+
+
+def decodable_bytes(path):
+    """Return the bytes of an image file, of a format that every TensorFlow decodes."""
+    kind, encoded = _checked_bytes(path)
+    return _webp_to_bmp(encoded) if kind == "WebP" else encoded
 
 
 def _webp_to_bmp(encoded):

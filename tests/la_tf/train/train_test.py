@@ -297,6 +297,14 @@ class WordsTest(tf.test.TestCase):
         [note] = set(lines[2]) - set(lines[0])
         self.assertRegex(note, r"\(cpu Z80 is now .*\): results .*last bits")
 
+    def test_a_rate_that_follows_the_batch_is_told_at_once(self):
+        folder = mock.Mock(path="unused")
+        lines = train_command.opening(TrainConfig(batch_size=16), folder)
+        expected = "learning rate 0.025 (recipe: 0.1 at batch_size=64, in proportion"
+        self.assertStartsWith(lines[1], expected)
+        lines = train_command.opening(TrainConfig(), folder)
+        self.assertNotIn("learning rate", "".join(lines))
+
     def test_the_type_of_a_cpu(self):
         text = "processor : 0\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Xeon: X\n"
         file = pathlib.Path(self.create_tempfile(content=text).full_path)

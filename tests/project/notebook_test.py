@@ -1,0 +1,51 @@
+"""The notebook in docs runs, and shows what running it showed."""
+
+import contextlib
+import json
+import os
+
+from absl.testing import absltest
+
+from tests import helper
+
+NOTEBOOK = helper.ROOT / "docs" / "notebook.ipynb"
+
+# A smaller run than the page's, for the same code.
+SMALLER = "epochs=1, limit_train=60, batch_size=30, num_views=2, verbosity=-1"
+
+
+def code_cells():
+    """The notebook's cells of code."""
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+class NotebookTest(absltest.TestCase):
+    def test_it_was_executed_from_top_to_bottom(self):
+        cells = code_cells()
+        counts = [cell["execution_count"] for cell in cells]
+        self.assertEqual(counts, list(range(1, len(cells) + 1)))
+        kinds = {part["output_type"] for cell in cells for part in cell["outputs"]}
+        self.assertNotIn("error", kinds)
+        self.assertTrue(all(cell["outputs"] for cell in cells))
+
+    def test_its_cells_run(self):
+        sources = ["".join(cell["source"]) for cell in code_cells()]
+        self.assertEqual(sum(source.count("epochs=15") for source in sources), 1)
+        names = {}
+        with contextlib.ExitStack() as stack:
+            earlier = os.getcwd()
+            os.chdir(self.create_tempdir().full_path)
+            stack.callback(os.chdir, earlier)
+            stack.enter_context(contextlib.redirect_stdout(None))
+            for source in sources:
+                exec(
+                    compile(source.replace("epochs=15", SMALLER), "cell", "exec"), names
+                )
+        self.assertLen(names["run"].metrics, 1)
+        self.assertEqual(names["views"].shape, (4, 6, 16, 16, 1))
+        self.assertTrue((names["version"] / "classifier_int8.tflite").exists())
+
+
+if __name__ == "__main__":
+    absltest.main()

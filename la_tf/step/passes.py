@@ -51,19 +51,27 @@ class Forward:
 
     def __call__(self, views):
         """Return the `Outcome` of some `Views`."""
+        return outcome_of(self.run(views), views.labels)
+
+    def run(self, views):
+        """Return what the classifier gives for some `Views`, B * M of them."""
         images = _flat(views.images)
         positions = _flat(views.positions)
         with contextlib.ExitStack() as stack:
             for scope in _noise_scopes(self.classifier):
                 stack.enter_context(scope(self._seed, positions, self._total))
-            logits = self.classifier(images, training=True)
-        logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(views.labels))
-        correct = tf.equal(tf.argmax(logits, -1), tf.argmax(views.labels, -1))
-        return Outcome(
-            em.log_probability(logits, views.labels),
-            em.log_likelihood(logits, views.labels),
-            tf.cast(correct, tf.float32),
-        )
+            return self.classifier(images, training=True)
+
+
+def outcome_of(logits, labels):
+    """Return the `Outcome` of logits [B * M, classes] and labels [B, M, classes]."""
+    logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(labels))
+    correct = tf.equal(tf.argmax(logits, -1), tf.argmax(labels, -1))
+    return Outcome(
+        em.log_probability(logits, labels),
+        em.log_likelihood(logits, labels),
+        tf.cast(correct, tf.float32),
+    )
 
 
 def in_chunks(views, size=None):
@@ -160,7 +168,7 @@ def _one_part(forward, views, weigh, optimizer, share):
         if weights is None:
             weights = weigh(outcome.log_probability)
         loss = em.weighted_loss(weights, outcome.log_likelihood)
-        total = loss + share * _regularization(forward.classifier)
+        total = loss + share * regularization(forward.classifier)
         total = keras_generation.scaled(total, optimizer)
     gradients = tape.gradient(
         total,
@@ -202,7 +210,7 @@ def _noise_scopes(classifier):
     return list(dict.fromkeys(scope for scope in scopes if scope is not None))
 
 
-def _regularization(classifier):
+def regularization(classifier):
     """Return what the classifier's layers add to the loss by themselves."""
     return sum(tf.cast(loss, tf.float32) for loss in classifier.losses)
 

@@ -63,6 +63,7 @@ class Method:
             not changed by operations at all.
         has_policies: whether the rule draws from numbered policies, which a prior can
             be over.
+        sets_aside: whether it learns from training images that are set aside.
     """
 
     name: str
@@ -71,3 +72,4 @@ class Method:
     defaults: Callable[[object], Mapping[str, object]] = lambda recipe: {}
     drawing: Callable[[object], object] | None = distinct_pairs
     has_policies: bool = True
+    sets_aside: bool = False

@@ -53,9 +53,10 @@ def train_and_evaluate(config, folder):
 def _train(config, folder, strategy):
     source = build.load_source(config)
     plan = _plan(config, source, strategy)
-    maker = build.view_maker(config, source)
     schedule = build.learning_rate(config, plan)
-    network = _network(config, strategy, source, maker, schedule)
+    with strategy.scope():
+        maker = build.view_maker(config, source)
+        network = build.make_model(config, source, maker, schedule)
     strategies.check_agreement(
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
@@ -138,13 +139,6 @@ def _plan(config, source, strategy):
     )
 
 
-def _network(config, strategy, source, maker, schedule):
-    views = source.train.view_function(maker)
-    on_device = config.augment_on == "device"
-    with strategy.scope():
-        return build.make_model(config, source, views if on_device else None, schedule)
-
-
 @contextlib.contextmanager
 def _lost_worker_told(plan, checkpointer, folder):
     try:
@@ -187,6 +181,8 @@ def _fit(network, config, source, plan, maker, span, callbacks):
         on_device=config.augment_on == "device",
         service=config.data_service,
     )
+    if source.aside is not None:
+        training = batches.with_aside(training, source.aside, plan, first_step)
     network.fit(
         batches.distribute(network.distribute_strategy, training),
         initial_epoch=first_epoch,

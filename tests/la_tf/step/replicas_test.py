@@ -13,7 +13,11 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 from la_tf import keras_generation
+from la_tf.learners.adversarial import Adversarial
+from la_tf.learners.sampler import Sampler
+from la_tf.meta_model import MetaAugment
 from la_tf.model import LatentAugment
+from la_tf.policy import Choice
 from la_tf.step.health import NonFiniteError
 from tests import helper
 
@@ -29,6 +33,8 @@ OPTIONS = {
     "normalized": {"normalized": True},
     "half_skip": {"half": True, "broken": True, "on_nonfinite": "skip"},
     "stop": {"broken": True},
+    "adversarial": {"learns": "adversarial"},
+    "metaaugment": {"learns": "metaaugment"},
 }
 
 
@@ -55,19 +61,49 @@ def _classifier(normalized):
     return keras.Sequential(layers)
 
 
+def _model(classifier, learns, options):
+    if learns == "metaaugment":
+        # α is long, so that the look-ahead shows.
+        return MetaAugment(
+            classifier,
+            Sampler(),
+            augment=lambda views, labels, policies, _: (views, labels, policies),
+            choice=lambda _, made: Choice(None, made % 14, made),
+            meta_alpha=1.0,
+        )
+    learner = Adversarial(3, interval=2) if learns else None
+    return LatentAugment(classifier, POLICIES, learner=learner, **options)
+
+
+def _with_aside(views, labels, policies):
+    """What MetaAugment trains on: one view, how it was made, and plain images."""
+    made = np.stack([policies[:, :1], policies[:, 1:2]], -1).astype(np.int64)
+    parts = views[:, :1], labels[:, :1], policies[:, :1], made
+    return *parts, views[:, 1], np.argmax(labels[::-1, 0], -1)
+
+
 def _train(
-    strategy, normalized=False, half=False, broken=False, evaluates=False, **options
+    strategy,
+    normalized=False,
+    half=False,
+    broken=False,
+    evaluates=False,
+    learns=None,
+    **options,
 ):
     """What two epochs of training leave, by name."""
     keras.mixed_precision.set_global_policy("mixed_float16" if half else "float32")
     with strategy.scope():
-        model = LatentAugment(_classifier(normalized), POLICIES, **options)
+        model = _model(_classifier(normalized), learns, options)
         # One replica alone spares itself the tracing.
         eager = strategy.num_replicas_in_sync == 1
         optimizer = keras.optimizers.SGD(0.2, momentum=0.9, nesterov=True)
         model.compile(optimizer, run_eagerly=eager)
     views, labels, policies = _data(broken)
-    training = _batches(strategy, (views, labels, policies))
+    parts = views, labels, policies
+    training = _batches(
+        strategy, _with_aside(*parts) if learns == "metaaugment" else parts
+    )
     # Keras must be told how long the epochs of a worker's own dataset are.
     steps = 3 if strategy.cluster_resolver is not None else None
     failure = ""
@@ -85,6 +121,11 @@ def _train(
         testing = _batches(strategy, (views[:, 0], labels[:, 0]))
         logs = model.evaluate(testing, steps=steps, verbose=0, return_dict=True)
         results.update({f"test_{name}": value for name, value in logs.items()})
+    learned = [*model.learner.variables]
+    if learns == "metaaugment":
+        learned += model.policy_network.variables
+    for number, variable in enumerate(learned):
+        results[f"learned_{number}"] = variable.read_value().numpy()
     results["prior"] = model.prior.probabilities.numpy()
     results["copies"] = [
         copy.numpy()
@@ -232,7 +273,11 @@ class StrategyTest(tf.test.TestCase, parameterized.TestCase):
                 )
 
     @parameterized.parameters(
-        ("plain", 1e-5), ("corrected_chunks", 1e-5), ("half_skip", 2e-3)
+        ("plain", 1e-5),
+        ("corrected_chunks", 1e-5),
+        ("half_skip", 2e-3),
+        ("adversarial", 1e-5),
+        ("metaaugment", 1e-5),
     )
     def test_two_replicas_train_as_one(self, name, tolerance):
         runs = self.mirrored

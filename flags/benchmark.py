@@ -2,12 +2,13 @@
 
 from flags import help
 
-SUBJECTS = ("views", "networks", "steps")
+SUBJECTS = ("views", "networks", "steps", "methods")
 USAGE = """\
 Measures this machine: python -m la_tf.benchmark SUBJECT
   views      views a second, by operation, beside a Pillow pipeline
   networks   images a second of each network, forward and backward
   steps      time and memory of a training step, by views, chunks and economy
+  methods    time of a training step, by method, beside RandAugment's
 Run it with nothing else running."""
 
 

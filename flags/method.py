@@ -26,4 +26,6 @@ RIVALS = define.fields(
     randaugment_magnitude="their strength, 0 to 30 (M)",
     magnitude_scale="M is of 30, or of 10 as Google released it",
     trivialaugment="strengths: standard or wide",
+    controller_interval="adversarial: steps to an update; unset: an epoch",
+    meta_alpha="metaaugment: length of the look-ahead",
 )

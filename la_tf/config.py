@@ -66,6 +66,8 @@ class TrainConfig:
     randaugment_magnitude: int = _number(9, 0, 30)
     magnitude_scale: int = _choice(30, 30, 10)
     trivialaugment: str = _choice("wide", "standard", "wide")
+    controller_interval: int | None = _number(None, 1, 10**9)  # steps; None: an epoch
+    meta_alpha: float = _number(0.01, 0, 100)
     transforms: str = _choice("latentaugment", "latentaugment", "autoaugment")
     mixup_alpha: float = _number(1.0, 0, 1e6)
     final: str = _choice("cutmix", "cutmix", "cutout", "none")
@@ -322,8 +324,8 @@ def _check_views(config):
         raise UserError(f"--data_service={service}: must look like grpc://host:port.")
     if service and config.augment_on == "device":
         raise UserError(
-            "--data_service makes the views on its workers; leave --augment_on=device "
-            "out."
+            "--data_service makes the views on its workers, but --augment_on=device or "
+            f"--method={config.method} in the step; leave one of them out."
         )
     if methods.get(config.method).draws_in_step:
         _check_made_in_step(config)

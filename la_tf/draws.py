@@ -48,6 +48,18 @@ def below(shape, seed, limit):
     return tf.random.stateless_uniform(shape, seed, 0, limit, tf.int32, alg=_ALGORITHM)
 
 
+def categorical(probabilities, uniform):
+    """Return choices, int64 [...], each by its own probability.
+
+    Args:
+        probabilities: [..., N], which sum to 1.
+        uniform: [...], in [0, 1): where one falls on a line of N pieces, as long as the
+            probabilities, is the choice.
+    """
+    edges = tf.cumsum(probabilities, axis=-1)[..., :-1]
+    return tf.reduce_sum(tf.cast(uniform[..., None] >= edges, tf.int64), -1)
+
+
 def normal(shape, seed, deviation):
     """Return normal float32 numbers of that shape, with mean 0."""
     return tf.random.stateless_normal(shape, seed, stddev=deviation, alg=_ALGORITHM)

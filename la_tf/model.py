@@ -8,6 +8,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from la_tf import config, draws, em, keras_generation
+from la_tf.learners.learner import LearnerUpdates, Nothing
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
 from la_tf.step import health, passes, training_batch, update
 from la_tf.step import weights as step_weights
@@ -55,6 +56,8 @@ class LatentAugment(keras_generation.Model):
         seed: of the networks' noise and of `backward_views`.
         augment: a callable that makes a training batch from the parts of a dataset's
             element at the head of the step, on the device that trains.
+        learner: what is learned beside the network and the prior, see
+            `la_tf.learners.learner.Learner`; None for nothing.
         on_nonfinite: what a step whose loss or gradient is not finite does, other than
             to leave weights, optimizer, statistics and prior as they were: "stop" ends
             `fit` with a `NonFiniteError`, "skip" counts it in the log `skipped_steps`.
@@ -82,6 +85,7 @@ class LatentAugment(keras_generation.Model):
         clip_norm=None,
         seed=0,
         augment=None,
+        learner=None,
         on_nonfinite="stop",
     ):
         # The classifier's type decides whether the loss is scaled; pixels stay exact.
@@ -116,6 +120,7 @@ class LatentAugment(keras_generation.Model):
         self._clip_norm = clip_norm
         self._seed = seed
         self._augment = augment
+        self.learner = learner or Nothing()
         # Logs are the same in all replicas; Keras would else add them up.
         self.distribute_reduction_method = "first"
         self._loss = keras.metrics.Mean("loss")
@@ -142,7 +147,8 @@ class LatentAugment(keras_generation.Model):
     def get_config(self):
         """Return what `keras.models.load_model` makes the model from.
 
-        `augment` is not part of it: give it to the loaded model's constructor anew.
+        `augment` and `learner` are not part of it: give them to the loaded model's
+        constructor anew.
         """
         return {
             "classifier": keras.utils.serialize_keras_object(self.classifier),
@@ -271,10 +277,11 @@ class LatentAugment(keras_generation.Model):
         )
 
     def fit(self, *args, callbacks=None, **kwargs):
-        """Train as `keras.Model.fit` does; the two callbacks it needs come first.
+        """Train as `keras.Model.fit` does; the callbacks it needs come first.
 
-        `PolicyMovingAverage` and `StopOnNonFinite` are added where they are missing,
-        and run before all others, which thus see a step's final state.
+        `PolicyMovingAverage`, `StopOnNonFinite` and, with a learner, `LearnerUpdates`
+        are added where they are missing, and run before all others, which thus see a
+        step's final state.
         """
         if kwargs.get("class_weight") is not None:
             # Keras would multiply the third part of a batch by it: the policies. And a
@@ -285,6 +292,8 @@ class LatentAugment(keras_generation.Model):
             )
         callbacks = tf.nest.flatten(callbacks) if callbacks else []
         needed = PolicyMovingAverage, StopOnNonFinite
+        if not isinstance(self.learner, Nothing):
+            needed += (LearnerUpdates,)
         ours = [callback for callback in callbacks if isinstance(callback, needed)]
         ours += [
             kind()
@@ -318,11 +327,7 @@ class LatentAugment(keras_generation.Model):
         weighed = weighed or trained.weighed
 
         # M-step, eq. 5: new parameters, if the step is sound in all replicas.
-        sound, mass, draws = self._update(batch, weighed, trained, averages)
-        averages.restore_unless(sound)
-
-        # The policies' weight, which the callback moves into the prior.
-        self.prior.record(tf.where(sound, mass, 0.0), draws)
+        sound = self._update(batch, weighed, trained, averages)
         return self._train_logs(batch, weighed, trained, sound)
 
     def test_step(self, data):
@@ -367,9 +372,13 @@ class LatentAugment(keras_generation.Model):
         seeds = tf.random.experimental.stateless_split(seed, 2)
         total = tf.size(batch.policies)
         forward = passes.Forward(
-            self.classifier, seeds[0], total, self._label_smoothing
+            self._network(), seeds[0], total, self._label_smoothing
         )
         return forward, MovingAverages(self.classifier), seeds[1]
+
+    def _network(self):
+        """Return what a pass of the views runs through."""
+        return self.classifier
 
     def _weighs_first(self, batch):
         """Tell whether the weights come from a pass before the one that trains."""
@@ -397,7 +406,10 @@ class LatentAugment(keras_generation.Model):
         return drawn._replace(weights=tf.fill(tf.shape(drawn.positions), 1.0 / count))
 
     def _update(self, batch, weighed, trained, averages):
-        """Apply the step; return whether it was sound, the policies' mass and draws."""
+        """Apply the step and record it for the callbacks; return whether it was sound.
+
+        They move the policies' weight into the prior, and update the learner.
+        """
         images = tf.cast(tf.shape(batch.policies)[0], tf.float32)
         policy_sums = functools.partial(
             em.policy_sums,
@@ -412,11 +424,12 @@ class LatentAugment(keras_generation.Model):
             policy_sums(weights),
             policy_sums(tf.ones_like(weights)),
             policy_sums(broken),
+            self.learner.sums(-trained.log_likelihood),
         )
         gradients, sums = update.over_replicas(
             trained.gradients, images, sums, averages
         )
-        witness, mass, draws, broken = sums
+        witness, mass, draws, broken, lessons = sums
         finite = tf.math.is_finite(witness) & update.is_finite(
             gradients, self.optimizer
         )
@@ -427,7 +440,10 @@ class LatentAugment(keras_generation.Model):
         update.apply_if(
             sound, self.optimizer, gradients, variables, **self._besides_the_update()
         )
-        return sound, mass, draws
+        averages.restore_unless(sound)
+        self.prior.record(tf.where(sound, mass, 0.0), draws)
+        self.learner.record(sound, mass, draws, lessons)
+        return sound
 
     def _besides_the_update(self):
         """Return what else is done to the weights, as `update.apply_if` takes it."""
@@ -463,6 +479,7 @@ class LatentAugment(keras_generation.Model):
         built_in = [metric for metric, _ in values]
         logs = keras_generation.results([*built_in, *self._own_metrics])
         logs["effective_policies"] = self.prior.effective_policies()
+        logs.update(self.learner.logs())
         if self.health.action == "skip":
             logs["skipped_steps"] = tf.identity(self.health.skipped_steps)
         return keras_generation.step_logs(logs)

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, em
+from la_tf import config, em, replicas
 
 KINDS = config.options("prior")
 
@@ -43,11 +43,11 @@ class PolicyPrior(tf.Module):
         rows = np.tile(start, [window, 1])
         self.window = _variable(rows, "window")
         self.steps = _variable(np.int64(0), "steps")
-        self._mass = _step_variable(num_policies, "mass")
+        self._mass = replicas.variable(tf.zeros([num_policies]), "mass")
         if kind == "corrected":
             draws = np.full_like(rows, 1.0 / num_policies)
             self.draw_window = _variable(draws, "draw_window")
-            self._draws = _step_variable(num_policies, "draws")
+            self._draws = replicas.variable(tf.zeros([num_policies]), "draws")
 
     def of(self, policies):
         """Return the prior probability of each policy in a tensor of their numbers."""
@@ -165,14 +165,3 @@ def _checked_window(window):
 
 def _variable(value, name):
     return tf.Variable(value, trainable=False, name=name)
-
-
-def _step_variable(size, name):
-    # Each replica writes its own copy, all the same; so the first is as good as any.
-    return tf.Variable(
-        tf.zeros([size]),
-        trainable=False,
-        name=name,
-        synchronization=tf.VariableSynchronization.ON_READ,
-        aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
-    )

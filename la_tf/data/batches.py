@@ -17,6 +17,7 @@ from la_tf.errors import UserError
 
 # Keeps these draws apart from those of the order of the images.
 _DRAWS = 2
+_ASIDE = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +91,32 @@ def training(train, maker, plan, *, first_step=0, on_device=False, service=None)
             )
         )
     return batches.prefetch(tf.data.AUTOTUNE)
+
+
+def with_aside(training, aside, plan, first_step=0):
+    """Return training batches with plain images and labels behind them.
+
+    As many as the batch has images, drawn with replacement by (seed, step, worker).
+
+    Args:
+        training: the dataset of training batches.
+        aside: the split of images that are set aside; it is kept in memory.
+        plan: the Plan.
+        first_step: the global step to start with.
+    """
+    with tf.device("/cpu:0"):
+        whole = aside.evaluation_examples().batch(aside.size)
+        images, labels = next(iter(whole))
+
+    def batch(step):
+        seed = draws.fold([plan.seed, _ASIDE], step, plan.worker)
+        indices = draws.below([plan.share], seed, aside.size)
+        return tf.gather(images, indices), tf.gather(labels, indices)
+
+    steps = tf.data.Dataset.range(first_step, plan.total_steps)
+    plain = steps.map(batch, tf.data.AUTOTUNE, deterministic=True)
+    both = tf.data.Dataset.zip((training, plain))
+    return both.map(lambda examples, plain: (*examples, *plain)).prefetch(1)
 
 
 def evaluation(split, batch_size):

@@ -6,10 +6,12 @@ Light to import, so that a flag can be checked without TensorFlow.
 from __future__ import annotations
 
 from la_tf.methods import (
+    adversarial,
     autoaugment,
     baseline,
     equal,
     latent,
+    metaaugment,
     policy,
     randaugment,
     trivialaugment,
@@ -27,6 +29,8 @@ _METHODS = {
         autoaugment,
         randaugment,
         trivialaugment,
+        adversarial,
+        metaaugment,
         baseline,
     )
 }

@@ -65,6 +65,7 @@ class Method:
             be over.
         draws_in_step: whether policies are drawn by what only the step knows, as with
             a learned policy: views are then made in the step, whatever it costs.
+        sets_aside: whether it learns from training images that are set aside.
     """
 
     name: str
@@ -74,3 +75,4 @@ class Method:
     drawing: Callable[[object], object] | None = distinct_pairs
     has_policies: bool = True
     draws_in_step: bool = False
+    sets_aside: bool = False

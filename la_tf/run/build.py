@@ -11,6 +11,9 @@ from la_tf import methods, prior
 from la_tf.data import sources
 from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
+from la_tf.learners.learner import Learner
+from la_tf.learners.sampler import Sampler
+from la_tf.meta_model import MetaAugment
 from la_tf.model import LatentAugment
 from la_tf.run import folder as run_folder
 from la_tf.schedule import WarmupCosine
@@ -31,6 +34,7 @@ def load_source(config):
         seed=config.seed,
         skip_bad_images=config.skip_bad_images,
         encoded=config.preprocessing == "inception",
+        set_aside=methods.get(config.method).sets_aside,
     )
 
 
@@ -96,30 +100,45 @@ def classifier_for(config, source):
     )
 
 
-def make_model(config, classifier, augment, schedule):
+def make_model(config, classifier, source, maker, schedule):
     """Return the compiled LatentAugment model of a network.
 
-    `augment` is None or runs in the step.
+    What `maker` draws by is learned with it, where it can be. Both must be made in the
+    strategy's scope.
     """
-    rule = methods.rule(config)
-    model = LatentAugment(
-        classifier,
-        num_policies=rule.num_policies,
-        sigma=config.sigma,
-        weight_decay=config.weight_decay,
-        prior=config.prior,
-        prior_window=config.prior_window,
-        initial_prior=read_prior(config.prior_from, rule),
-        ubs_select=config.hardest_views,
-        ubs_choice=config.ubs_choice,
-        e_step=config.e_step,
-        view_chunk=config.view_chunk,
-        backward_views=config.backward_views,
-        clip_norm=config.clip_norm,
-        on_nonfinite=config.on_nonfinite,
-        seed=config.seed,
-        augment=augment,
-    )
+    views = source.train.view_function(maker)
+    common = {
+        "weight_decay": config.weight_decay,
+        "clip_norm": config.clip_norm,
+        "on_nonfinite": config.on_nonfinite,
+        "seed": config.seed,
+        "augment": views if config.augment_on == "device" else None,
+    }
+    rule = maker.drawing
+    if isinstance(rule, Sampler):
+        model = MetaAugment(
+            classifier,
+            rule,
+            choice=maker.choice,
+            meta_alpha=config.meta_alpha,
+            **common,
+        )
+    else:
+        model = LatentAugment(
+            classifier,
+            num_policies=rule.num_policies,
+            sigma=config.sigma,
+            prior=config.prior,
+            prior_window=config.prior_window,
+            initial_prior=read_prior(config.prior_from, rule),
+            ubs_select=config.hardest_views,
+            ubs_choice=config.ubs_choice,
+            e_step=config.e_step,
+            view_chunk=config.view_chunk,
+            backward_views=config.backward_views,
+            learner=rule if isinstance(rule, Learner) else None,
+            **common,
+        )
     optimizer = keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
     model.compile(optimizer, jit_compile=config.jit_compile)
     # So that a checkpoint finds its momentum at once, and a damaged one is noticed.

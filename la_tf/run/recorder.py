@@ -159,6 +159,9 @@ class Recorder(keras.callbacks.Callback):
         row = {"epoch": epoch + 1, "step": step}
         # The test columns of an epoch that was not evaluated are NaN.
         row.update({name: float(logs.get(key, nan)) for name, key in COLUMNS.items()})
+        # Only a run that learns how to draw tells how sure it is.
+        if "drawing_entropy" in logs:
+            row["drawing_entropy"] = float(logs["drawing_entropy"])
         # Only a run that skips steps tells how many.
         row["skipped_steps"] = int(logs.get("skipped_steps", 0))
         row["learning_rate"] = float(self._schedule(step - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, errors
+from la_tf import config, errors, replicas
 
 ACTIONS = config.options("on_nonfinite")
 
@@ -42,9 +42,9 @@ class Health(tf.Module):
                 f"on_nonfinite is {action!r}; choose one of {', '.join(ACTIONS)}."
             )
         self.action = action
-        self.skipped_steps = _variable(tf.zeros([], tf.int64), "skipped_steps")
-        self._failed_step = _variable(-tf.ones([], tf.int64), "failed_step")
-        self._policies = _variable(tf.zeros([num_policies]), "failed_policies")
+        self.skipped_steps = replicas.variable(tf.zeros([], tf.int64), "skipped_steps")
+        self._failed_step = replicas.variable(-tf.ones([], tf.int64), "failed_step")
+        self._policies = replicas.variable(tf.zeros([num_policies]), "failed_policies")
 
     def check(self, finite, step, broken, drawn):
         """Tell whether the step may leave a trace.
@@ -153,14 +153,3 @@ def _listed(policies, name_of, most=8):
     if len(policies) > most:
         shown.append(f"and {len(policies) - most} more")
     return ", ".join(shown)
-
-
-def _variable(value, name):
-    # Each replica writes its own copy, all the same; so the first is as good as any.
-    return tf.Variable(
-        value,
-        trainable=False,
-        name=name,
-        synchronization=tf.VariableSynchronization.ON_READ,
-        aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
-    )

@@ -54,18 +54,25 @@ class Forward:
 
     def __call__(self, views):
         """Return the `Outcome` of some `Views`."""
+        return self.outcome(self.run(views), views.labels)
+
+    def run(self, views):
+        """Return what the classifier gives for some `Views`, B * M of them."""
         images = _flat(views.images)
         positions = _flat(views.positions)
         with contextlib.ExitStack() as stack:
             for scope in _noise_scopes(self.classifier):
                 stack.enter_context(scope(self._seed, positions, self._total))
-            logits = self.classifier(images, training=True)
-        check_classes(logits, views.labels)
-        logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(views.labels))
-        smoothed = em.smoothed(views.labels, self._label_smoothing)
+            return self.classifier(images, training=True)
+
+    def outcome(self, logits, labels):
+        """Return the `Outcome` of logits [B * M, classes], labels [B, M, classes]."""
+        check_classes(logits, labels)
+        logits = tf.reshape(tf.cast(logits, tf.float32), tf.shape(labels))
+        smoothed = em.smoothed(labels, self._label_smoothing)
         return Outcome(
             logits,
-            em.log_probability(logits, views.labels),
+            em.log_probability(logits, labels),
             em.log_likelihood(logits, smoothed),
         )
 
@@ -176,7 +183,7 @@ def _one_part(forward, views, weigh, loss, optimizer, share):
         if weights is None:
             weights = weigh(outcome.log_probability)
         trained_loss = loss(weights, outcome.log_likelihood)
-        total = trained_loss + share * _regularization(forward.classifier)
+        total = trained_loss + share * regularization(forward.classifier)
         total = keras_generation.scaled(total, optimizer)
     gradients = tape.gradient(
         total,
@@ -224,7 +231,7 @@ def _noise_scopes(classifier):
     return list(dict.fromkeys(scope for scope in scopes if scope is not None))
 
 
-def _regularization(classifier):
+def regularization(classifier):
     """Return what the classifier's layers add to the loss by themselves."""
     return sum(tf.cast(loss, tf.float32) for loss in classifier.losses)
 

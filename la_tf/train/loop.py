@@ -67,13 +67,13 @@ def _train(config, folder, strategy):
         stages.tell(_size(source))
         plan = _plan(config, source, strategy)
         stages.begin(f"building {config.model}")
+        schedule = build.learning_rate(config, plan)
         with strategy.scope():
             classifier = build.classifier_for(config, source)
-        if config.augment_on == "auto":
-            config = placement.settled(config, classifier, plan.share)
-        maker = build.view_maker(config, source)
-        schedule = build.learning_rate(config, plan)
-        network = _network(config, strategy, source, maker, schedule, classifier)
+            if config.augment_on == "auto":
+                config = placement.settled(config, classifier, plan.share)
+            maker = build.view_maker(config, source)
+            network = build.make_model(config, classifier, source, maker, schedule)
     strategies.check_agreement(
         strategy, {**_decisive(config), **data_check.fingerprint(source)}
     )
@@ -165,13 +165,6 @@ def _plan(config, source, strategy):
     )
 
 
-def _network(config, strategy, source, maker, schedule, classifier):
-    views = source.train.view_function(maker)
-    augment = views if config.augment_on == "device" else None
-    with strategy.scope():
-        return build.make_model(config, classifier, augment, schedule)
-
-
 @contextlib.contextmanager
 def _lost_worker_told(plan, checkpointer, folder):
     try:
@@ -214,6 +207,8 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
         on_device=config.augment_on == "device",
         service=config.data_service,
     )
+    if source.aside is not None:
+        training = batches.with_aside(training, source.aside, plan, first_step)
     if input_wait is not None:
         training = input_wait.measured(training)
     network.fit(

@@ -169,11 +169,15 @@ def epoch_line(row, epochs):
     test = f"  test {row['test_accuracy']:7.2%}"
     # NaN: the epoch was not evaluated.
     test = " " * len(test) if math.isnan(row["test_accuracy"]) else test
+    # Only a run that learns how to draw has it.
+    entropy = row.get("drawing_entropy")
+    drawing = "" if entropy is None else f"  drawing {entropy:.3f} nats"
     return (
         f"epoch {row['epoch']:{width}}/{epochs}"
         f"  loss {row['loss']:.4f}"
         f"  train {row['train_accuracy']:7.2%}"
         f"{test}"
+        f"{drawing}"
         f"  {_speed(row['images_per_second'])} images/s"
         f"  {row['seconds']:.1f} s"
     )

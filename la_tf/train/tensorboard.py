@@ -24,6 +24,7 @@ SCALARS = {
     "images_per_second": "training/images_per_second",
     "weight_entropy": "policies/weight_entropy",
     "effective_policies": "policies/effective_policies",
+    "drawing_entropy": "policies/drawing_entropy",
 }
 _STEPS_BETWEEN_SCALARS = 100
 _IMAGES = 4
@@ -80,8 +81,8 @@ class TensorBoard(keras.callbacks.Callback):
         row = self._history.last_row
         with self._writer.as_default(row["epoch"]):
             for column, name in SCALARS.items():
-                # NaN: the epoch was not evaluated.
-                if not math.isnan(row[column]):
+                # NaN: the epoch was not evaluated. Some methods have no such column.
+                if not math.isnan(row.get(column, math.nan)):
                     tf.summary.scalar(name, row[column])
             if not math.isnan(row["test_accuracy"]):
                 for name, pixels in self._pictures.of(self.model, row["epoch"]):

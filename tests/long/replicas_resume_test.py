@@ -15,19 +15,59 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 from la_tf import keras_generation
+from la_tf.learners.adversarial import Adversarial
+from la_tf.learners.sampler import Sampler
+from la_tf.meta_model import MetaAugment
 from la_tf.model import LatentAugment
 from la_tf.run import store, strategies
 
-POLICIES, BATCH, STEPS = 16, 8, 6
+POLICIES, BATCH, STEPS, STOP = 16, 8, 6, 3
 strategy = strategies.make("mirrored", logical_cpus=2)
 tf.config.experimental.enable_op_determinism()
 generator = np.random.default_rng(0)
-views = generator.normal(size=[BATCH * STEPS, 3, 4]).astype(np.float32)
-labels = np.eye(5, dtype=np.float32)[generator.integers(0, 5, [BATCH * STEPS, 3])]
-policies = generator.integers(0, POLICIES, [BATCH * STEPS, 3]).astype(np.int32)
-batches = tf.data.Dataset.from_tensor_slices((views, labels, policies)).batch(BATCH)
+count = BATCH * STEPS
+views = generator.normal(size=[count, 3, 4]).astype(np.float32)
+labels = np.eye(5, dtype=np.float32)[generator.integers(0, 5, [count, 3])]
+policies = generator.integers(0, POLICIES, [count, 3]).astype(np.int32)
+seeds = generator.integers(0, 1000, [count, 2]).astype(np.int32)
+PARTS = {
+    "latent": (views, labels, policies),
+    "adversarial": (views, labels, seeds),
+    "metaaugment": (
+        *(views[:, :1], labels[:, :1], seeds),
+        *(views[:, 1], np.argmax(labels[:, 1], -1)),
+    ),
+}
 
-def new_model():
+class Stop(Exception):
+    pass
+
+class SaveAndStop(keras.callbacks.Callback):
+    # In the middle of an epoch, whose end has not been seen then.
+    def on_train_batch_end(self, batch, logs=None):
+        if batch + 1 == STOP:
+            store_of(self.model).save(1)
+            raise Stop
+
+def drawn_by(rule):
+    def augment(views, labels, seeds):
+        choice = rule.draw(tf.shape(views)[0], views.shape[1], seeds[0])
+        shift = tf.cast(tf.reduce_sum(choice.levels, -1), tf.float32)
+        return views + 0.1 * shift[..., None], labels, choice.policies
+    return augment
+
+def make(method, classifier):
+    if method == "latent":
+        return LatentAugment(classifier, num_policies=POLICIES)
+    if method == "adversarial":
+        learner = Adversarial(3, interval=2)
+        options = {"augment": drawn_by(learner), "learner": learner}
+        return LatentAugment(classifier, learner.num_policies, **options)
+    rule = Sampler()
+    choose = lambda size, seeds: rule.draw(size, 1, seeds[0])
+    return MetaAugment(classifier, rule, augment=drawn_by(rule), choice=choose)
+
+def new_model(method):
     keras.utils.set_random_seed(0)
     with strategy.scope():
         classifier = keras.Sequential(
@@ -38,18 +78,22 @@ def new_model():
                 keras.layers.Dense(5),
             ]
         )
-        model = LatentAugment(classifier, num_policies=POLICIES)
+        model = make(method, classifier)
         model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
         model.optimizer.build(model.trainable_variables)
     return model
 
+def folder(method):
+    return pathlib.Path(sys.argv[1]) / method
+
 def store_of(model):
-    checkpoint = tf.train.Checkpoint(model=model)
-    return store.Store(checkpoint, pathlib.Path(sys.argv[1]), keep=9)
+    return store.Store(tf.train.Checkpoint(model=model), folder(model.method), keep=9)
 
 def state_of(model):
-    state = [*model.classifier.variables, *model.optimizer.variables]
-    return [*state, model.prior.probabilities]
+    variables = [*model.classifier.variables, *model.optimizer.variables]
+    modules = model.prior, model.learner, getattr(model, "policy_network", tf.Module())
+    learned = [each.read_value() for module in modules for each in module.variables]
+    return [value.numpy() for value in variables + learned]
 
 def metrics_of(model):
     variables = [each for metric in model.metrics for each in metric.variables]
@@ -57,36 +101,48 @@ def metrics_of(model):
     return strategies.ReplicaValues(strategy, variables)
 
 class GoOn(keras.callbacks.Callback):
+    def __init__(self, metrics):
+        super().__init__()
+        self._values = metrics
+
     # fit has just reset the metrics.
     def on_epoch_begin(self, epoch, logs=None):
-        metrics_of(second).assign(metrics)
+        metrics_of(self.model).assign(self._values)
 
 def evaluated(model):
     return model.evaluate(views[:, 0], labels[:, 0], batch_size=BATCH, verbose=0)
 
-whole = new_model()
-whole.fit(batches, verbose=0)
-first = new_model()
-first.fit(batches.take(STEPS // 2), verbose=0)
-store_of(first).save(1)
-metrics = metrics_of(first).read()
-second = new_model()
-store_of(second).read(pathlib.Path(sys.argv[1]) / "step-1")
-second.fit(batches.skip(STEPS // 2), callbacks=[GoOn()], verbose=0)
-same = [
-    np.array_equal(one.numpy(), other.numpy())
-    for one, other in zip(state_of(whole), state_of(second))
-]
-# Each replica's own metrics go on, and their sum is as it would have been.
-metrics = metrics_of(whole).read()
-same.append(metrics.shape[0] == 2 and not np.array_equal(*metrics))
-same.append(np.array_equal(metrics_of(second).read(), metrics))
-metrics_of(second).assign(np.concatenate([metrics, metrics]))
-same.append(np.allclose(metrics_of(second).read().sum(0), 2 * metrics.sum(0)))
-# What is evaluated is what is saved: each replica has the same averages.
-store_of(second).save(2)
-store_of(first).read(pathlib.Path(sys.argv[1]) / "step-2")
-print(all(same), evaluated(whole) == evaluated(second) == evaluated(first))
+def check(method):
+    batches = tf.data.Dataset.from_tensor_slices(PARTS[method]).batch(BATCH)
+    whole, first, second = (new_model(method) for _ in range(3))
+    for model in whole, first, second:
+        model.method = method
+    whole.fit(batches, verbose=0)
+    try:
+        first.fit(batches, verbose=0, callbacks=[SaveAndStop()])
+    except Stop:
+        pass
+    go_on = GoOn(metrics_of(first).read())
+    store_of(second).read(folder(method) / "step-1")
+    second.fit(batches.skip(STOP), callbacks=[go_on], verbose=0)
+    same = [
+        np.array_equal(one, other)
+        for one, other in zip(state_of(whole), state_of(second))
+    ]
+    # Each replica's own metrics go on, and their sum is as it would have been.
+    metrics = metrics_of(whole).read()
+    same.append(metrics.shape[0] == 2 and not np.array_equal(*metrics))
+    same.append(np.array_equal(metrics_of(second).read(), metrics))
+    metrics_of(second).assign(np.concatenate([metrics, metrics]))
+    same.append(np.allclose(metrics_of(second).read().sum(0), 2 * metrics.sum(0)))
+    # What is evaluated is what is saved: each replica has the same averages.
+    store_of(second).save(2)
+    store_of(first).read(folder(method) / "step-2")
+    same.append(evaluated(whole) == evaluated(second) == evaluated(first))
+    print(method, len(same) > 10, all(same))
+
+for method in PARTS:
+    check(method)
 """
 
 
@@ -101,7 +157,14 @@ class ReplicasTest(absltest.TestCase):
             check=False,
         )
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertEqual(ended.stdout.splitlines()[-1], "True True")
+        self.assertEqual(
+            ended.stdout.splitlines()[-3:],
+            [
+                "latent True True",
+                "adversarial True True",
+                "metaaugment True True",
+            ],
+        )
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ def load(
     seed=0,
     skip_bad_images=False,
     encoded=False,
+    set_aside=False,
 ):
     """Load the data set called `name` and return it as a `Source`.
 
@@ -81,6 +82,7 @@ def load(
         seed: decides which images are held out and kept; nothing else does.
         skip_bad_images: leave out files that are no readable image instead of failing.
         encoded: give streams of encoded photographs instead of arrays.
+        set_aside: keep some of the training images apart, as `Source.aside`.
 
     Raises:
         UserError: a sentence that names what is wrong and the way out.
@@ -101,8 +103,13 @@ def load(
     )
     if test_on_rest:
         train, test = subsets.kept_and_rest(source, limit_train, seed)
-        return dataclasses.replace(source, train=train, test=test)
-    return _select(source, holdout, limit_train, seed)
+        source = dataclasses.replace(source, train=train, test=test)
+    else:
+        source = _select(source, holdout, limit_train, seed)
+    if set_aside:
+        train, aside = subsets.set_aside(source.train, seed)
+        source = dataclasses.replace(source, train=train, aside=aside)
+    return source
 
 
 def preparation(image_shape, encoded=False):

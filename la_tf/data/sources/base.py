@@ -69,6 +69,8 @@ class Source:
         std: each channel's standard deviation, in units of 0..1.
         skipped: how many unreadable images were left out.
         location: where the images were read from.
+        aside: training images that are set aside for a method that learns from them;
+            None for the others.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Source:
     std: tuple[float, ...]
     skipped: int = 0
     location: str = ""
+    aside: Split | None = None
 
     @property
     def num_classes(self):

@@ -8,7 +8,10 @@ from la_tf.data.sources.arrays import Arrays
 from la_tf.errors import UserError
 
 # Different draws from one seed, so that what is kept tells nothing of what is held out.
-_HOLDOUT, _LIMIT = 1, 2
+_HOLDOUT, _LIMIT, _ASIDE = 1, 2, 3
+
+# Images that are set aside, unless they are more than a tenth.
+_MOST_ASIDE = 1000
 
 
 def hold_out(split, amount, seed):
@@ -29,18 +32,41 @@ def hold_out(split, amount, seed):
             f"--holdout={amount} must be a fraction between 0 and 1 or a whole number "
             "of images."
         )
-    available = np.bincount(labels)
-    # One image of each class stays for training.
-    most = int(np.maximum(available - 1, 0).sum())
+    most = _most(labels)
     if not 1 <= count <= most:
         raise UserError(
             f"--holdout={amount} would hold out {count} of {len(labels)} training "
             f"images; choose from 1 to {most}, so that each class keeps one to train "
             "on."
         )
-    held = _choose(labels, proportional_counts(available, count), seed, _HOLDOUT)
-    rest = np.setdiff1d(np.arange(len(labels)), held, assume_unique=True)
-    return split.take(rest), split.take(held)
+    return _parted(split, count, seed, _HOLDOUT)
+
+
+def set_aside(split, seed):
+    """Return `(rest, set aside)` of a training split, each class in its proportion.
+
+    1,000 images are set aside, or a tenth of a small set.
+    """
+    count = min(_MOST_ASIDE, split.size // 10)
+    if not 1 <= count <= _most(split.labels):
+        raise UserError(
+            "--method=metaaugment sets a tenth of the training images aside, for which "
+            f"{split.size} are too few; use more, or choose another --method."
+        )
+    return _parted(split, count, seed, _ASIDE)
+
+
+def _most(labels):
+    """Return how many images can be taken away so that one of each class stays."""
+    return int(np.maximum(np.bincount(labels) - 1, 0).sum())
+
+
+def _parted(split, count, seed, purpose):
+    """Return `(rest, taken)`, each class taken in its proportion."""
+    counts = proportional_counts(np.bincount(split.labels), count)
+    taken = _choose(split.labels, counts, seed, purpose)
+    rest = np.setdiff1d(np.arange(split.size), taken, assume_unique=True)
+    return split.take(rest), split.take(taken)
 
 
 def limit(split, count, seed):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import os
 import random
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 from absl.testing import absltest
 
 from la_tf.benchmark import __main__ as benchmark_command
-from la_tf.benchmark import networks, pillow, processes, steps, views
+from la_tf.benchmark import methods, networks, pillow, processes, steps, views
 from tests import helper
 
 NAME = "tests.la_tf.benchmark.benchmark_test"
@@ -120,6 +121,23 @@ class TablesTest(absltest.TestCase):
         result = steps.measure(2, {"e_step": "separate"})
         self.assertGreater(result["median"], 0)
         self.assertEqual(result["fastest"], result["slowest"])
+
+    def test_methods(self):
+        # Of each case the reference's seconds, twice as many, three times as many...
+        stand_in = mock.Mock()
+        stand_in.return_value.seconds.side_effect = itertools.cycle(
+            [(number + 1) / 100 for number in range(len(methods.CASES))]
+        )
+        with mock.patch.object(methods, "Case", stand_in):
+            table = printed(methods.run)
+        self.assertRegex(table, r"randaugment +10 \(10-10\) +1.00 \(1.00-1.00\)")
+        self.assertRegex(table, r"metaaugment .* 13.00 \(13.00-13.00\)")
+
+    def test_a_method_s_step_is_measured(self):
+        changes = {"MODEL": "wrn_10_1", "SIDE": 8, "BATCH": 2, "SECONDS": 1e-6}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(methods, name, value))
+        self.assertGreater(methods.Case({"method": "baseline"}).seconds(), 0)
 
 
 class CommandTest(absltest.TestCase):

@@ -62,6 +62,24 @@ def plan(split, **changes):
     return batches.plan(split, **values)
 
 
+class AsideTest(tf.test.TestCase):
+    def test_plain_images_follow_each_batch_by_its_step(self):
+        aside, chosen = numbered_images(5), plan(numbered_images(40))
+        training = tf.data.Dataset.range(chosen.total_steps).map(lambda step: (step,))
+        made = collect(batches.with_aside(training, aside, chosen))
+        self.assertLen(made, chosen.total_steps)
+        for _, images, labels in made:
+            self.assertAllEqual(images.shape, [8, 8, 8, 1])
+            self.assertAllEqual(images[:, 0, 0, 0] % 3, labels)
+        drawn = np.stack([images[:, 0, 0, 0] for _, images, _ in made])
+        self.assertEqual(set(drawn.flat), set(range(5)))
+        self.assertNotAllEqual(drawn[0], drawn[1])
+        later = collect(batches.with_aside(training.skip(4), aside, chosen, 4))
+        for one, other in zip(made[4:], later, strict=True):
+            for part, expected in zip(one, other):
+                self.assertAllEqual(part, expected)
+
+
 class InMemoryTest(tf.test.TestCase):
     def assert_same_batches(self, first, second):
         self.assertEqual(len(first), len(second))

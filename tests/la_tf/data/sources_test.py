@@ -137,6 +137,16 @@ class SubsetsTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "--holdout"):
             subsets.hold_out(arrays([0] * 40 + [1] * 40), amount, seed=0)
 
+    def test_a_tenth_is_set_aside_in_the_classes_proportions(self):
+        rest, aside = subsets.set_aside(arrays([0] * 40 + [1] * 20 + [2] * 20), seed=3)
+        self.assertEqual(np.bincount(aside.labels).tolist(), [4, 2, 2])
+        self.assertEqual(members(rest) | members(aside), set(range(80)))
+        self.assertEqual(rest.size, 72)
+
+    def test_too_few_images_to_set_some_aside(self):
+        with self.assertRaisesRegex(UserError, "aside, for which 9 are too few"):
+            subsets.set_aside(arrays([0] * 9), seed=0)
+
     def test_limit_below_one_a_class(self):
         with self.assertRaisesRegex(UserError, "--limit_train=3 is less than one"):
             subsets.limit(arrays(np.arange(40) % 4), 3, seed=0)

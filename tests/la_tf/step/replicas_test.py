@@ -14,7 +14,11 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 from la_tf import keras_generation
+from la_tf.learners.adversarial import Adversarial
+from la_tf.learners.sampler import Sampler
+from la_tf.meta_model import MetaAugment
 from la_tf.model import LatentAugment
+from la_tf.policy import Choice
 from la_tf.step.health import NonFiniteError
 from tests import helper
 
@@ -32,6 +36,8 @@ OPTIONS = {
     "normalized": {"normalized": True, "ema": 0.9},
     "half_skip": {"half": True, "broken": True, "on_nonfinite": "skip"},
     "stop": {"broken": True},
+    "adversarial": {"learns": "adversarial"},
+    "metaaugment": {"learns": "metaaugment"},
 }
 
 
@@ -58,6 +64,27 @@ def _classifier(normalized):
     return keras.Sequential(layers)
 
 
+def _model(classifier, learns, options):
+    if learns == "metaaugment":
+        # α is long, so that the look-ahead shows.
+        return MetaAugment(
+            classifier,
+            Sampler(),
+            augment=lambda views, labels, policies, _: (views, labels, policies),
+            choice=lambda _, made: Choice(None, made % 14, made),
+            meta_alpha=1.0,
+        )
+    learner = Adversarial(3, interval=2) if learns else None
+    return LatentAugment(classifier, POLICIES, learner=learner, **options)
+
+
+def _with_aside(views, labels, policies):
+    """What MetaAugment trains on: one view, how it was made, and plain images."""
+    made = np.stack([policies[:, :1], policies[:, 1:2]], -1).astype(np.int64)
+    parts = views[:, :1], labels[:, :1], policies[:, :1], made
+    return *parts, views[:, 1], np.argmax(labels[::-1, 0], -1)
+
+
 def train(
     strategy,
     normalized=False,
@@ -65,6 +92,7 @@ def train(
     broken=False,
     evaluates=False,
     weighted=False,
+    learns=None,
     **options,
 ):
     """What two epochs of training leave, by name."""
@@ -72,7 +100,7 @@ def train(
     with strategy.scope():
         if "ema" in options:
             options["averaged"] = _classifier(normalized)
-        model = LatentAugment(_classifier(normalized), POLICIES, **options)
+        model = _model(_classifier(normalized), learns, options)
         # One replica alone spares itself the tracing.
         eager = strategy.num_replicas_in_sync == 1
         optimizer = keras.optimizers.SGD(0.2, momentum=0.9, nesterov=True)
@@ -82,6 +110,8 @@ def train(
     parts = views, labels, policies
     if weighted:
         parts += (np.arange(IMAGES, dtype=np.float32) % 4,)
+    if learns == "metaaugment":
+        parts = _with_aside(*parts)
     training = _batches(strategy, parts)
     # Keras must be told how long the epochs of a worker's own dataset are.
     steps = 3 if strategy.cluster_resolver is not None else None
@@ -107,6 +137,11 @@ def train(
         testing = _batches(strategy, (views[:, 0], labels[:, 0]))
         logs = model.evaluate(testing, steps=steps, verbose=0, return_dict=True)
         results.update({f"test_{name}": value for name, value in logs.items()})
+    learned = [*model.learner.variables]
+    if learns == "metaaugment":
+        learned += model.policy_network.variables
+    for number, variable in enumerate(learned):
+        results[f"learned_{number}"] = variable.read_value().numpy()
     results["prior"] = model.prior.probabilities.numpy()
     results["copies"] = [
         copy.numpy()
@@ -236,6 +271,8 @@ class StrategyTest(SameTestCase, parameterized.TestCase):
         ("corrected_chunks", 1e-5),
         ("weighted", 1e-5),
         ("half_skip", 2e-3),
+        ("adversarial", 1e-5),
+        ("metaaugment", 1e-5),
     )
     def test_two_replicas_train_as_one(self, name, tolerance):
         runs = self.mirrored

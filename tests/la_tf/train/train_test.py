@@ -113,8 +113,10 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     def test_another_run_s_prior_is_taken_over(self):
         # That a fixed prior stays as it is, prior_test shows.
         config = runs.configuration("unused", prior="fixed", prior_from=str(self.whole))
-        classifier = build.classifier_for(config, build.load_source(config))
-        model = build.make_model(config, classifier, None, 0.1)
+        source = build.load_source(config)
+        classifier = build.classifier_for(config, source)
+        maker = build.view_maker(config, source)
+        model = build.make_model(config, classifier, source, maker, 0.1)
         expected = run_folder.RunFolder(self.whole).policies()[-1]
         self.assertAllClose(model.prior.probabilities, expected, rtol=1e-6)
 

@@ -1,0 +1,1 @@
+"""What two methods learn beside the network: a controller, and a sampler."""

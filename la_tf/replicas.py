@@ -1,0 +1,40 @@
+"""State and sums that all replicas of a training step hold alike."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+def variable(value, name):
+    """Return a variable that every replica of a step writes, all the same."""
+    # Each has its own copy; as they are alike, the first is as good as any.
+    return tf.Variable(
+        value,
+        trainable=False,
+        name=name,
+        synchronization=tf.VariableSynchronization.ON_READ,
+        aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+    )
+
+
+def summed(values):
+    """Return a structure of tensors added up over all replicas."""
+    context = tf.distribute.get_replica_context()
+    if context.num_replicas_in_sync == 1:
+        return values
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
+
+
+def assign(variables, values):
+    """Give variables that a replica may not assign by itself the same new values.
+
+    Args:
+        variables: a list of `tf.Variable`.
+        values: a list of tensors, the same in all replicas.
+    """
+
+    def assign_all(strategy, values):
+        for each, value in zip(variables, values):
+            strategy.extended.update(each, lambda one, new: one.assign(new), (value,))
+
+    tf.distribute.get_replica_context().merge_call(assign_all, args=(values,))

@@ -327,14 +327,3 @@ def _check_views(config):
             "--data_service makes the views on its workers, but --augment_on=device or "
             f"--method={config.method} in the step; leave one of them out."
         )
-    if methods.get(config.method).draws_in_step:
-        _check_made_in_step(config)
-
-
-def _check_made_in_step(config):
-    for name, away in (("augment_on", "host"), ("data_service", config.data_service)):
-        if away and getattr(config, name) == away:
-            raise UserError(
-                f"--method={config.method} draws its policies in the training step, so "
-                f"that views must be made there; leave --{name}={away} out."
-            )

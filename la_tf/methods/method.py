@@ -63,8 +63,6 @@ class Method:
             not changed by operations at all.
         has_policies: whether the rule draws from numbered policies, which a prior can
             be over.
-        draws_in_step: whether policies are drawn by what only the step knows, as with
-            a learned policy: views are then made in the step, whatever it costs.
         sets_aside: whether it learns from training images that are set aside.
     """
 
@@ -74,5 +72,4 @@ class Method:
     defaults: Callable[[object], Mapping[str, object]] = lambda recipe: {}
     drawing: Callable[[object], object] | None = distinct_pairs
     has_policies: bool = True
-    draws_in_step: bool = False
     sets_aside: bool = False

@@ -7,8 +7,6 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from la_tf import methods
-
 # A GPU of middling speed. Only the order of magnitude of a share matters.
 _OPERATIONS_A_SECOND = 1e13
 _BYTES_A_SECOND = 1e12
@@ -35,8 +33,6 @@ def settled(config, classifier, images):
 
 
 def _chosen(config, classifier, images):
-    if methods.get(config.method).draws_in_step:
-        return "device", "the method draws its policies in the step"
     if config.data_service:
         return "host", "the data service makes the views"
     gpus = len(tf.config.list_physical_devices("GPU"))

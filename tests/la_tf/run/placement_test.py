@@ -6,13 +6,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import models
-from la_tf import methods
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
-from la_tf.methods.method import Method
 from la_tf.run import placement
-
-LEARNED = Method("latent", "draws by what it learns", draws_in_step=True)
 
 
 def settled(config, gpus, network="wrn_10_1", side=8, images=128):
@@ -50,12 +46,12 @@ class PlacementTest(parameterized.TestCase, tf.test.TestCase):
         config = TrainConfig(data_service="grpc://elsewhere:5000")
         self.assertEqual(settled(config, 1)[0], "host")
 
-    def test_a_method_that_draws_in_the_step(self):
-        with mock.patch.object(methods, "get", return_value=LEARNED):
-            self.assertEqual(settled(TrainConfig(), 0)[0], "device")
-            for values in ({"augment_on": "host"}, {"data_service": "grpc://a:1"}):
-                with self.assertRaisesRegex(UserError, f"leave --{[*values][0]}="):
-                    TrainConfig(**values)
+    def test_a_method_that_learns_how_to_draw_makes_them_in_the_step(self):
+        config = TrainConfig(method="adversarial")
+        self.assertEqual(config.augment_on, "device")
+        for values in ({"augment_on": "host"}, {"data_service": "grpc://a:1"}):
+            with self.assertRaisesRegex(UserError, "adversarial"):
+                TrainConfig(method="adversarial", **values)
 
 
 if __name__ == "__main__":

@@ -205,13 +205,13 @@ class BadPriorTest(parameterized.TestCase):
     def assert_refused(self, words="", path=None):
         path = path or self.path
         with self.assertRaisesRegex(UserError, f"--prior_from={path} .*{words}"):
-            build.read_prior(path, "latentaugment")
+            build.read_prior(path, methods.rule(TrainConfig()))
 
     def test_what_is_right(self):
         self.save()
         expected = self.arrays["prior"][-1]
         for path in (self.path, self.path.parent):
-            found = build.read_prior(path, "latentaugment")
+            found = build.read_prior(path, methods.rule(TrainConfig()))
             np.testing.assert_array_equal(found, expected)
 
     @parameterized.parameters(

@@ -13,6 +13,7 @@ from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
 from la_tf.model import LatentAugment
 from la_tf.run import folder as run_folder
+from la_tf.run import freezing
 from la_tf.schedule import WarmupCosine
 
 # A short run spends no more than this share of its steps on the warm-up.
@@ -65,8 +66,8 @@ def pixels(share, image_shape):
     return round(share * min(image_shape[:2]))
 
 
-def build_classifier(config, image_shape, num_classes, mean, std):
-    """Return a freshly initialised network."""
+def build_classifier(config, image_shape, num_classes, mean, std, weights=None):
+    """Return a freshly initialised network, or one with the `weights` called so."""
     try:
         return models.build(
             config.model,
@@ -75,6 +76,7 @@ def build_classifier(config, image_shape, num_classes, mean, std):
             mean=mean,
             std=std,
             remat=config.remat,
+            weights=weights,
         )
     except ValueError as error:
         raise UserError(f"--model={config.model}: {error}") from None
@@ -94,14 +96,16 @@ def make_model(config, source, augment, schedule):
 
     `augment` is None or runs in the step.
     """
-    classifier = build_classifier(
-        config, source.image_shape, source.num_classes, source.mean, source.std
-    )
+    classifier = _network(config, source)
+    freezing.freeze(classifier, config.freeze)
     model = LatentAugment(
         classifier,
         num_policies=policy.NUM_POLICIES,
         sigma=config.sigma,
-        weight_decay=config.weight_decay,
+        weight_decay=config.weight_decay if config.optimizer == "sgd" else 0.0,
+        label_smoothing=config.label_smoothing,
+        backbone_rate=config.backbone_rate,
+        **_average(config, source),
         prior=config.prior,
         prior_window=config.prior_window,
         initial_prior=read_prior(config.prior_from, config.transforms),
@@ -114,11 +118,34 @@ def make_model(config, source, augment, schedule):
         seed=config.seed,
         augment=augment,
     )
-    optimizer = keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
-    model.compile(optimizer, jit_compile=config.jit_compile)
+    model.compile(optimizer(config, schedule), jit_compile=config.jit_compile)
     # So that a checkpoint finds its momentum at once, and a damaged one is noticed.
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def optimizer(config, schedule):
+    """Return the optimizer of a run.
+
+    SGD's weight decay is coupled and the step's own; that of the others is theirs.
+    """
+    if config.optimizer == "sgd":
+        return keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
+    kind = {"adamw": keras.optimizers.AdamW, "lion": keras.optimizers.Lion}
+    return kind[config.optimizer](schedule, weight_decay=config.weight_decay)
+
+
+def _network(config, source):
+    return build_classifier(
+        config, source.image_shape, source.num_classes, source.mean, source.std
+    )
+
+
+def _average(config, source):
+    """Return the arguments by which weights are averaged; none where they are not."""
+    if config.ema is None:
+        return {}
+    return {"averaged": _network(config, source), "ema": config.ema}
 
 
 def read_prior(path, transforms):

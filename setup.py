@@ -12,6 +12,7 @@ VERSION = re.search(
 
 EVERYWHERE = [
     "absl-py>=1.4",
+    "h5py>=3.8",
     # tensorflow-datasets imports it when it prepares data, but asks for it only on
     # older Pythons.
     "importlib_resources",

@@ -6,7 +6,7 @@ import models
 from flags import define
 
 NAMES = define.fields(
-    model="network: wrn_<depth>_<width>, resnet_50, ...",
+    model="wrn_<depth>_<width>, resnet_50, EfficientNetV2B0, ...",
     remat="recompute blocks: less memory, more time",
 )
 

@@ -2,7 +2,16 @@
 
 from absl import flags as absl_flags
 
-from flags import data, execution, help, method, network, optimisation, run
+from flags import (
+    data,
+    execution,
+    finetuning,
+    help,
+    method,
+    network,
+    optimisation,
+    run,
+)
 from la_tf.config import FIELDS, TrainConfig
 
 FLAGS = absl_flags.FLAGS
@@ -10,6 +19,7 @@ FLAGS = absl_flags.FLAGS
 GROUPS = (
     ("Data", data.NAMES),
     ("Network", network.NAMES),
+    ("Fine-tuning", finetuning.NAMES),
     ("Method", method.NAMES),
     ("Rivals (by default as published)", method.RIVALS),
     ("Optimisation (by default the recipe's)", optimisation.NAMES),

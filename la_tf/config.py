@@ -16,6 +16,9 @@ from la_tf.errors import UserError
 
 _INFINITY = float("inf")
 
+# For a backbone that already knows something; its new head learns at the whole rate.
+_FINE_TUNING_RATE = 0.1
+
 
 def _choice(default, *options):
     return dataclasses.field(default=default, metadata={"options": options})
@@ -50,6 +53,12 @@ class TrainConfig:
     model: str = "wrn_16_1"
     remat: bool = False
 
+    # Fine-tuning.
+    init_from: str | None = None
+    freeze: str | None = None
+    head_epochs: int = _number(0, 0, 10**6)
+    backbone_rate: float = _number(1.0, 1e-6, 1)
+
     # Method.
     method: str = _choice("latent", *methods.NAMES)
     weights: str = _choice("latent", *methods.WEIGHTS)
@@ -79,11 +88,14 @@ class TrainConfig:
     # Optimisation.
     epochs: int = _number(200, 1, 10**6)
     batch_size: int = _number(128, 1, 10**6)
+    optimizer: str = _choice("sgd", "sgd", *recipes.OPTIMIZERS)
     learning_rate: float = _number(0.1, 0, 100)
     weight_decay: float = _number(2e-4, 0, 1)
     momentum: float = _number(0.9, 0, 1)
     warmup_epochs: int = _number(5, 0, 10**6)
     clip_norm: float | None = _number(None, 1e-9, 1e9)
+    label_smoothing: float = _number(0.0, 0, 0.9)
+    ema: float | None = _number(None, 0, 0.999999)
     on_nonfinite: str = _choice("stop", "stop", "skip")
     evaluate_every: int = _number(1, 0, 10**6)  # epochs; 0: after the last alone
 
@@ -222,7 +234,9 @@ def _resolved(chosen):
         if name not in chosen:
             values[name], origins[name] = getattr(recipe, name), "recipe"
     _fit_to_data(values, origins)
+    _fit_to_optimizer(values, origins, recipe)
     _scale_learning_rate(values, origins, recipe)
+    _spare_backbone(values, origins)
     _apply_method(values, origins, recipe)
     return values, origins
 
@@ -234,16 +248,32 @@ def _fit_to_data(values, origins):
         values["preprocessing"] = values["preprocessing"].replace("inception", "crop")
 
 
-def _scale_learning_rate(values, origins, recipe):
-    """Let the recipe's rate follow the batch, in proportion."""
-    if origins["learning_rate"] != "recipe":
+def _fit_to_optimizer(values, origins, recipe):
+    name = values["optimizer"]
+    if name == recipe.optimizer:
         return
-    if values["batch_size"] != recipe.batch_size:
-        values["learning_rate"] *= values["batch_size"] / recipe.batch_size
-        origins["learning_rate"] = (
-            f"recipe: {recipe.learning_rate:g} at batch_size={recipe.batch_size}, in "
-            "proportion to the batch"
-        )
+    for field, value in recipes.OPTIMIZERS[name].items():
+        if origins[field] == "recipe":
+            values[field], origins[field] = value, f"optimizer {name}"
+
+
+def _scale_learning_rate(values, origins, recipe):
+    """Let a rate that was not given follow the batch, in proportion."""
+    origin, rate = origins["learning_rate"], values["learning_rate"]
+    if origin == "chosen" or values["batch_size"] == recipe.batch_size:
+        return
+    values["learning_rate"] *= values["batch_size"] / recipe.batch_size
+    origins["learning_rate"] = (
+        f"{origin}: {rate:g} at batch_size={recipe.batch_size}, in proportion to the "
+        "batch"
+    )
+
+
+def _spare_backbone(values, origins):
+    pretrained = values["init_from"] is not None and values["freeze"] != "backbone"
+    if pretrained and origins["backbone_rate"] == "default":
+        values["backbone_rate"] = _FINE_TUNING_RATE
+        origins["backbone_rate"] = "for init_from"
 
 
 def _apply_method(values, origins, recipe):
@@ -288,6 +318,27 @@ def _check_together(config):
         )
     _check_data(config)
     _check_views(config)
+    _check_fine_tuning(config)
+
+
+def _check_fine_tuning(config):
+    for name in ("freeze", "head_epochs", "backbone_rate"):
+        chosen = getattr(config, name) != FIELDS[name].default
+        if chosen and config.init_from is None:
+            raise UserError(
+                f"--{name} is for a network that knows something: give --init_from, or "
+                f"leave --{name} out."
+            )
+        if chosen and name != "freeze" and config.freeze == "backbone":
+            raise UserError(
+                f"--freeze=backbone trains the head alone, for which --{name} says "
+                "nothing; leave one of them out."
+            )
+    if config.head_epochs >= config.epochs:
+        raise UserError(
+            f"--head_epochs={config.head_epochs} leaves none of --epochs="
+            f"{config.epochs} for the rest; lower it, or pass --freeze=backbone."
+        )
 
 
 def _check_meaning(config, flag, constants):

@@ -136,6 +136,23 @@ def step_logs(logs):
     return {name: tf.cast(log, tf.float32)[None] for name, log in logs.items()}
 
 
+def all_variables(layer):
+    """Return the variables of a layer and those inside of it.
+
+    Their order does not depend on which of them learn, unlike that of `layer.weights`.
+    """
+    kinds = "_trainable_weights", "_non_trainable_weights"
+    if NUMBER == 3:
+        kinds = "_trainable_variables", "_non_trainable_variables"
+    variables = {
+        id(variable): tensorflow_variable(variable)
+        for part in layer._flatten_layers()
+        for kind in kinds
+        for variable in getattr(part, kind)
+    }
+    return list(variables.values())
+
+
 def tensorflow_variable(variable):
     """Return the `tf.Variable` that holds a layer's weight."""
     return variable if NUMBER == 2 else variable.value

@@ -19,6 +19,7 @@ class Recipe:
     weight_decay: float
     batch_size: int
     epochs: int
+    optimizer: str = "sgd"
     preprocessing: str = "crop"
     padding_share: float = 4 / 32
     flip: bool = True
@@ -183,6 +184,13 @@ RECIPES = (
     ),
 )
 
+# What other optimizers take in the place of a row's learning rate, at its batch, and of
+# its weight decay. Theirs is decoupled: it is multiplied by the learning rate.
+OPTIMIZERS = {
+    "adamw": {"learning_rate": 1e-3, "weight_decay": 0.05},
+    "lion": {"learning_rate": 1e-4, "weight_decay": 0.5},
+}
+
 # Data sets that look alike lend each other their rows.
 _KINDS = {
     "cifar10": "objects",
@@ -231,4 +239,5 @@ def _likeness(row, dataset, model):
 
 
 def _family(model):
-    return model.split("_")[0]
+    # Keras' own networks, whose names have capitals, are for photographs as ResNet-50.
+    return model.split("_")[0] if model.islower() else "resnet"

@@ -16,6 +16,7 @@ from la_tf.learners.sampler import Sampler
 from la_tf.meta_model import MetaAugment
 from la_tf.model import LatentAugment
 from la_tf.run import folder as run_folder
+from la_tf.run import freezing
 from la_tf.schedule import WarmupCosine
 
 # A short run spends no more than this share of its steps on the warm-up.
@@ -69,8 +70,8 @@ def pixels(share, image_shape):
     return round(share * min(image_shape[:2]))
 
 
-def build_classifier(config, image_shape, num_classes, mean, std):
-    """Return a freshly initialised network."""
+def build_classifier(config, image_shape, num_classes, mean, std, weights=None):
+    """Return a freshly initialised network, or one with the `weights` called so."""
     try:
         return models.build(
             config.model,
@@ -79,6 +80,7 @@ def build_classifier(config, image_shape, num_classes, mean, std):
             mean=mean,
             std=std,
             remat=config.remat,
+            weights=weights,
         )
     except ValueError as error:
         raise UserError(f"--model={config.model}: {error}") from None
@@ -106,9 +108,13 @@ def make_model(config, classifier, source, maker, schedule):
     What `maker` draws by is learned with it, where it can be. Both must be made in the
     strategy's scope.
     """
+    freezing.freeze(classifier, config.freeze)
     views = source.train.view_function(maker)
     common = {
-        "weight_decay": config.weight_decay,
+        "weight_decay": config.weight_decay if config.optimizer == "sgd" else 0.0,
+        "label_smoothing": config.label_smoothing,
+        "backbone_rate": config.backbone_rate,
+        **_average(config, source),
         "clip_norm": config.clip_norm,
         "on_nonfinite": config.on_nonfinite,
         "seed": config.seed,
@@ -139,11 +145,28 @@ def make_model(config, classifier, source, maker, schedule):
             learner=rule if isinstance(rule, Learner) else None,
             **common,
         )
-    optimizer = keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
-    model.compile(optimizer, jit_compile=config.jit_compile)
+    model.compile(optimizer(config, schedule), jit_compile=config.jit_compile)
     # So that a checkpoint finds its momentum at once, and a damaged one is noticed.
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def optimizer(config, schedule):
+    """Return the optimizer of a run.
+
+    SGD's weight decay is coupled and the step's own; that of the others is theirs.
+    """
+    if config.optimizer == "sgd":
+        return keras.optimizers.SGD(schedule, momentum=config.momentum, nesterov=True)
+    kind = {"adamw": keras.optimizers.AdamW, "lion": keras.optimizers.Lion}
+    return kind[config.optimizer](schedule, weight_decay=config.weight_decay)
+
+
+def _average(config, source):
+    """Return the arguments by which weights are averaged; none where they are not."""
+    if config.ema is None:
+        return {}
+    return {"averaged": classifier_for(config, source), "ema": config.ema}
 
 
 def read_prior(path, rule):

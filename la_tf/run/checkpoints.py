@@ -62,7 +62,7 @@ class Checkpointer(keras.callbacks.Callback):
             keep,
         )
         self._best_store = _store(
-            _classifier_checkpoint(model.classifier),
+            _best_checkpoint(model),
             folder.best_checkpoints,
             plan.worker,
             1,
@@ -208,14 +208,19 @@ class Checkpointer(keras.callbacks.Callback):
         self._best_store.forget(lambda step: step != best)
 
 
-def restore_classifier(classifier, path):
+def restore_classifier(classifier, path, averaged=False):
     """Give a network the weights of a checkpoint, the last or the best.
+
+    Args:
+        classifier: the network.
+        path: of the checkpoint.
+        averaged: whether the run keeps an average of its weights, which is then taken.
 
     Raises:
         UserError: the checkpoint is damaged, not finite, or of another network.
     """
     try:
-        status = _classifier_checkpoint(classifier).read(str(path))
+        status = _classifier_checkpoint(classifier, averaged).read(str(path))
         status.expect_partial().assert_existing_objects_matched()
     except store.UNREADABLE:
         raise UserError(
@@ -251,9 +256,16 @@ def not_finite(variables):
     return None
 
 
-def _classifier_checkpoint(classifier):
-    # The names by which a run's own checkpoint reaches the classifier.
-    return tf.train.Checkpoint(model=tf.train.Checkpoint(classifier=classifier))
+def _best_checkpoint(model):
+    averaged = model.averaged is not None
+    network = model.averaged if averaged else model.classifier
+    return _classifier_checkpoint(network, averaged)
+
+
+def _classifier_checkpoint(network, averaged):
+    # The names by which a run's own checkpoint reaches the network.
+    name = "averaged" if averaged else "classifier"
+    return tf.train.Checkpoint(model=tf.train.Checkpoint(**{name: network}))
 
 
 def _store(checkpoint, directory, worker, keep):

@@ -256,7 +256,16 @@ def opened(chosen):
     config = TrainConfig(**chosen)
     # Before anything is made: a wrong path leaves nothing behind.
     sources.check(config.dataset, config.data_dir)
+    _check_init_from(config.init_from)
     return fresh(config), config
+
+
+def _check_init_from(path):
+    if path not in (None, "imagenet") and not pathlib.Path(path).exists():
+        raise UserError(
+            f"--init_from={path}: there is no such file or folder; give a run folder, "
+            "a .keras or weights file, or imagenet."
+        )
 
 
 def resumed(chosen):

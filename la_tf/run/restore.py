@@ -56,7 +56,7 @@ def load(folder, checkpoint="last", full_precision=False):
     path = _find(folder, checkpoint)
     with _precision(config.mixed_precision and not full_precision):
         classifier = _build(config, folder.data())
-    checkpoints.restore_classifier(classifier, path)
+    checkpoints.restore_classifier(classifier, path, averaged=config.ema is not None)
     return RestoredNetwork(classifier, config, record, path)
 
 

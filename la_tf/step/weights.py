@@ -62,10 +62,12 @@ class Average:
     """
 
     def __init__(self, classifier, averaged, decay):
-        self._pairs = [
-            tuple(map(keras_generation.tensorflow_variable, pair))
-            for pair in zip(averaged.variables, classifier.variables)
-        ]
+        self._pairs = list(
+            zip(
+                keras_generation.all_variables(averaged),
+                keras_generation.all_variables(classifier),
+            )
+        )
         self._decay = decay
 
     def follow(self, strategy, step):

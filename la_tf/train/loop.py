@@ -18,7 +18,9 @@ from la_tf.run import (
     cluster,
     data_check,
     divergence,
+    freezing,
     placement,
+    pretrained,
     provenance,
     recorder,
     strategies,
@@ -94,11 +96,15 @@ def _train(config, folder, strategy):
             minutes=config.checkpoint_minutes,
         )
         first_step = checkpointer.restore() if config.resume else 0
+        told = [_place(plan, first_step)] if config.resume else []
+        if first_step == 0 and config.init_from is not None:
+            told.append(pretrained.initialise(network.classifier, config, source))
         strategies.check_agreement(
             strategy, {"the checkpoint to go on from": first_step}
         )
-        if verbosity >= 0 and config.resume:
-            console.say(_place(plan, first_step))
+        if verbosity >= 0:
+            for line in told:
+                console.say(line)
         watch = service.ServiceWatch(config.data_service)
         steps = plan.total_steps - first_step
         # TensorFlow has no clock where all must be deterministic.
@@ -120,7 +126,7 @@ def _train(config, folder, strategy):
                 *_profile(config, folder, steps),
                 checkpointer,
             ]
-            for span in _spans(plan, first_step, one_by_one=bool(config.data_service)):
+            for span in _spans(config, plan, first_step):
                 _fit(network, config, source, plan, maker, span, callbacks, input_wait)
     summary = _summary(config, network, plan, history)
     summary["waits_for_input"] = keeping_up[0].share if keeping_up else None
@@ -178,27 +184,38 @@ def _lost_worker_told(plan, checkpointer, folder):
         ) from None
 
 
-def _spans(plan, first_step, one_by_one=False):
+def _spans(config, plan, first_step):
     """Return the calls of fit: (first step, first epoch, last epoch, steps an epoch).
 
     An epoch that was stopped in its middle is finished by a call of its own. So is
     every epoch, one by one, of a tf.data service: it then shows at once if a batch was
-    lost.
+    lost. The epochs in which the head learns alone are other calls than the rest.
     """
     epoch, done = divmod(first_step, plan.steps_per_epoch)
     spans = []
     if done:
         spans.append((first_step, epoch, epoch + 1, plan.steps_per_epoch - done))
         epoch += 1
-    together = 1 if one_by_one else max(1, plan.epochs - epoch)
-    for first in range(epoch, plan.epochs, together):
-        start = first * plan.steps_per_epoch
-        spans.append((start, first, first + together, plan.steps_per_epoch))
+    ends = [plan.epochs]
+    if config.data_service:
+        ends = range(1, plan.epochs + 1)
+    for end in sorted({config.head_epochs, *ends}):
+        if end > epoch:
+            start = epoch * plan.steps_per_epoch
+            spans.append((start, epoch, end, plan.steps_per_epoch))
+            epoch = end
     return spans
 
 
 def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
     first_step, first_epoch, last_epoch, steps = span
+    if config.head_epochs:
+        head_alone = first_epoch < config.head_epochs
+        freezing.freeze(
+            network.classifier, freezing.BACKBONE if head_alone else config.freeze
+        )
+        # It was traced for the layers that learned before.
+        network.train_function = None
     training = batches.training(
         source.train,
         maker,

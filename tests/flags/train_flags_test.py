@@ -79,6 +79,7 @@ class RecipesTest(parameterized.TestCase):
         ("svhn", "wrn_40_2", "svhn", "wrn_28_10"),
         ("npz", "wrn_28_10", "cifar10", "wrn_28_10"),
         ("folder", "resnet_50", "imagenet2012", "resnet_50"),
+        ("folder", "EfficientNetV2B0", "imagenet2012", "resnet_50"),
         ("cifar10", "resnet_50", "cifar10", "wrn_40_2"),
     )
     def test_a_missing_row_takes_the_nearest(self, dataset, model, near, near_model):
@@ -128,6 +129,11 @@ class ConfigTest(parameterized.TestCase):
         (["--jit_compile", "--strategy=mirrored"], "--jit_compile"),
         (["--dataset=cifar10", "--preprocessing=inception"], "--preprocessing"),
         (["--strategy=multiworker"], "--run_dir"),
+        (["--freeze=backbone"], "--init_from"),
+        (["--head_epochs=2"], "--init_from"),
+        (["--backbone_rate=0.1"], "--init_from"),
+        (["--init_from=x", "--freeze=backbone", "--head_epochs=2"], "--head_epochs"),
+        (["--init_from=x", "--epochs=3", "--head_epochs=3"], "--freeze=backbone"),
     )
     def test_flags_that_do_not_fit_together(self, arguments, named):
         with self.assertRaisesRegex(UserError, named):
@@ -144,6 +150,8 @@ class CommandLineTest(parameterized.TestCase):
         ("--batch_size=999999999999", "--batch_size"),
         ("--learning_rate=nan", "--learning_rate"),
         ("--sigma=-1", "--sigma"),
+        ("--optimizer=adam", "adamw"),
+        ("--model=MobileNetV3Smal", "MobileNetV3Small"),
         ("--num_views=257", "--num_views"),
         ("--prior=moved", "moving"),
         ("--epoch=3", "--epochs"),

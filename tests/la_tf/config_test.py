@@ -43,6 +43,25 @@ class ResolvedTest(parameterized.TestCase):
         given = TrainConfig(dataset="cifar10", batch_size=32, learning_rate=0.1)
         self.assertEqual(given.learning_rate, 0.1)
 
+    def test_an_optimizer_brings_its_rate_and_its_decay(self):
+        config = TrainConfig(dataset="cifar10", optimizer="adamw", batch_size=64)
+        self.assertEqual((config.learning_rate, config.weight_decay), (5e-4, 0.05))
+        self.assertEqual(config.origins["weight_decay"], "optimizer adamw")
+        self.assertIn("adamw: 0.001 at batch", config.origins["learning_rate"])
+        given = TrainConfig(optimizer="lion", learning_rate=3e-4)
+        self.assertEqual((given.learning_rate, given.weight_decay), (3e-4, 0.5))
+        self.assertEqual(TrainConfig().origins["optimizer"], "recipe")
+
+    def test_a_backbone_that_knows_something_learns_at_a_tenth_of_the_rate(self):
+        config = TrainConfig(dataset="cifar10", init_from="run")
+        self.assertEqual((config.learning_rate, config.backbone_rate), (0.1, 0.1))
+        self.assertEqual(config.origins["backbone_rate"], "for init_from")
+        given = TrainConfig(init_from="run", backbone_rate=1.0)
+        self.assertEqual(given.backbone_rate, 1.0)
+        self.assertEqual(TrainConfig().backbone_rate, 1.0)
+        frozen = TrainConfig(init_from="run", freeze="backbone")
+        self.assertEqual(frozen.backbone_rate, 1.0)
+
     def test_a_changed_copy_keeps_all_other_values(self):
         config = TrainConfig(dataset="svhn")
         copy = dataclasses.replace(config, data_dir="elsewhere")

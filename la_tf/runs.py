@@ -71,7 +71,8 @@ class Run:
     """
 
     def __init__(self, folder, checkpoint="last"):
-        self._folder = folder
+        # Where it is, wherever the program goes from here.
+        self._folder = run_folder.RunFolder(folder.path.absolute())
         self.path = folder.path
         self.config = folder.config()
         self.checkpoint = checkpoint

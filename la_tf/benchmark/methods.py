@@ -79,9 +79,10 @@ class Case:
         )
         maker = build.view_maker(config, source)
         schedule = build.learning_rate(config, plan)
-        self._model = build.make_model(config, source, maker, schedule)
+        classifier = build.classifier_for(config, source)
+        self._model = build.make_model(config, classifier, source, maker, schedule)
         training = source.train.training_batches(maker, plan)
-        if config.augment_on == "host":
+        if config.augment_on != "device":
             # One after the other, so that no thread works while others take their turn.
             training = training.map(source.train.view_function(maker))
         if source.aside is not None:

@@ -222,7 +222,9 @@ class ParityTest(tf.test.TestCase, parameterized.TestCase):
 
 # The operations that Pillow has, and the layers that all spaces share: what a level
 # means is in their parameters alone.
-_LAYERS = [ops.make(name) for name in REFERENCES]
+@functools.cache
+def _layers():
+    return [ops.make(name) for name in REFERENCES]
 
 
 def _every_level(space):
@@ -254,9 +256,9 @@ class SpacesTest(tf.test.TestCase):
             tf.zeros(len(cases), tf.int64),
         )
         base = tf.constant(np.repeat(image[np.newaxis], len(cases), axis=0))
-        device = families.Families(_LAYERS).run(words.pack(base), [stage], 3)
+        device = families.Families(_layers()).run(words.pack(base), [stage], 3)
         forms = {
-            "host": compiled.Program(_LAYERS).run(base, [stage]),
+            "host": compiled.Program(_layers()).run(base, [stage]),
             "device": words.unpack(device, 3),
         }
         expected = np.stack([pillow(*case[:2], image, *case[2:]) for case in cases])
@@ -271,7 +273,7 @@ class SpacesTest(tf.test.TestCase):
             cases = list(_every_level(space))
             parameters = _parameters(space, cases, *image.shape[:2])
             expected = [pillow(space.name, one[0], image, *one[1:]) for one in cases]
-            for name, layer in zip(REFERENCES, _LAYERS):
+            for name, layer in zip(REFERENCES, _layers()):
                 own = np.flatnonzero([case[0] == name for case in cases])
                 images = tf.constant(np.repeat(image[np.newaxis], len(own), axis=0))
                 changed = layer.transform(images, tf.gather(parameters, own))

@@ -18,6 +18,7 @@ import traceback
 from typing import NamedTuple
 
 from la_tf import environment
+from tests import helper
 
 # A short run on the embedded digits: five steps an epoch.
 RUN = (
@@ -96,7 +97,7 @@ class Command:
         state = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1]
         return state.split()[0] == "Z"
 
-    def wait(self, seconds=180):
+    def wait(self, seconds=helper.PATIENCE):
         """How it Ended; after so many seconds it is killed."""
         code = None
         while code is None:

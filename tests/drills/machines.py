@@ -27,13 +27,13 @@ LOSSES = {
 def run(root):
     """Yield a case, whether it held, and how it went."""
     whole = root / "whole"
-    ended = [command.wait(300) for command in _start(whole)[0]]
+    ended = [command.wait() for command in _start(whole)[0]]
     assert [end.code for end in ended] == [0, 0], ended
     for name, (victim, number) in LOSSES.items():
         yield name, *_lose(root / name.replace(" ", "_"), whole, victim, number)
     yield "worker killed and restarted", *_restart(root / "restarted", whole)
     differing = [
-        command.wait(120)
+        command.wait()
         for command in _start(root / "seeds", each=(["--seed=1"], ["--seed=2"]))[0]
     ]
     held = all(
@@ -48,17 +48,17 @@ def _lose(run_dir, whole, victim, number):
     _wait_for_checkpoint(run_dir)
     started[victim].signal(number)
     lost_at = time.monotonic()
-    survivor = started[1 - victim].wait(300)
+    survivor = started[1 - victim].wait()
     seconds = time.monotonic() - lost_at
     if number == signal.SIGSTOP:
         started[victim].signal(signal.SIGKILL)
-    started[victim].wait(120)
+    started[victim].wait()
     told = survivor.is_refusal and addresses[victim] in survivor.said
     if number == signal.SIGTERM:
         # It asks all to stop together, and they do.
         told = survivor.code == 130
     resumed = [
-        command.wait(300) for command in _start(run_dir, each=(["--resume"],) * 2)[0]
+        command.wait() for command in _start(run_dir, each=(["--resume"],) * 2)[0]
     ]
     found = commands.differences(run_dir, whole) if resumed[0].code == 0 else ["failed"]
     note = f"after {seconds:.0f} s: {survivor.said[-300:]}; differs: {found[:5]}"
@@ -73,15 +73,15 @@ def _restart(run_dir, whole):
     worker.wait()
     lost_at = time.monotonic()
     again = _worker(run_dir, addresses, 1, ["--resume"])
-    survivor = chief.wait(300)
+    survivor = chief.wait()
     seconds = time.monotonic() - lost_at
     told = survivor.is_refusal and addresses[1] in survivor.said
-    ended = [_worker(run_dir, addresses, 0, ["--resume"]).wait(300), again.wait(300)]
+    ended = [_worker(run_dir, addresses, 0, ["--resume"]).wait(), again.wait()]
     if any(end.code for end in ended):
         # The new worker met the old chief: whatever supervises them starts both.
         told &= all(end.code == 0 or end.is_refusal for end in ended)
         resumed = _start(run_dir, each=(["--resume"],) * 2)[0]
-        ended = [command.wait(300) for command in resumed]
+        ended = [command.wait() for command in resumed]
     found = commands.differences(run_dir, whole) if ended[0].code == 0 else ["failed"]
     note = f"after {seconds:.0f} s: {survivor.said[-300:]}; {ended}"
     return told and not found, f"{note}; differs: {found[:5]}"

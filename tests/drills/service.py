@@ -56,7 +56,7 @@ def _lose(run_dir, whole, victim, returns):
     if returns:
         time.sleep(2)
         servers[victim] = start[victim]()
-        first = command.wait(300)
+        first = command.wait()
         told = first.code == 0 or first.is_refusal
         again = ()
     else:

@@ -130,7 +130,7 @@ def _of_preset(name, chosen):
     notes = []
     if missing:
         notes.append(
-            "Methods that this program does not have yet are left out: "
+            "Methods that this program does not have are left out: "
             f"{', '.join(missing)}."
         )
     changed = [field for field in chosen if field not in (*OF_THE_MACHINE, needed)]

@@ -1,6 +1,7 @@
 """A command's --help: one line a flag, grouped by concern."""
 
 import sys
+import textwrap
 
 from absl import app
 from absl import flags as absl_flags
@@ -48,4 +49,9 @@ def page(usage, groups):
 def _line(flag):
     name = f"  --{flag.name}".ljust(COLUMN)
     default = "" if flag.default in (None, False) else f" ({flag.default})"
-    return f"{name} {flag.help}{default}"
+    return textwrap.fill(
+        f"{name} {flag.help}{default}",
+        WIDTH,
+        subsequent_indent=" " * (COLUMN + 1),
+        break_on_hyphens=False,
+    )

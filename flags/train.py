@@ -11,6 +11,7 @@ GROUPS = (
     ("Data", data.NAMES),
     ("Network", network.NAMES),
     ("Method", method.NAMES),
+    ("Rivals (by default as published)", method.RIVALS),
     ("Optimisation (by default the recipe's)", optimisation.NAMES),
     ("Execution", execution.NAMES),
     ("Run", run.NAMES),

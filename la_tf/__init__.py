@@ -10,8 +10,12 @@ from la_tf import environment
 
 __version__ = "0.1.0"
 __all__ = [
+    "AutoAugment",
     "LatentAugment",
     "PolicyMovingAverage",
+    "RandAugment",
+    "RandomPolicy",
+    "TrivialAugment",
     "load",
     "make_views",
     "ops",
@@ -19,8 +23,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AutoAugment": "la_tf.layers",
     "LatentAugment": "la_tf.model",
     "PolicyMovingAverage": "la_tf.prior",
+    "RandAugment": "la_tf.layers",
+    "RandomPolicy": "la_tf.layers",
+    "TrivialAugment": "la_tf.layers",
     "load": "la_tf.runs",
     "make_views": "la_tf.data.views",
 }

@@ -15,8 +15,6 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from la_tf import draws
-
 # Eq. 2 takes no π P for smaller than this, so that h is defined for every view.
 SMALLEST = 1e-10
 
@@ -97,27 +95,24 @@ def loss_shares(log_probability):
     return tf.where(total > 0.0, tf.math.divide_no_nan(losses, total), even)
 
 
-def drawn(shares, count, seed):
-    """Return weights n/count on views that came up n times in `count` draws.
+def drawn(shares, points):
+    """Return weights n/s on views that came up n times in s draws.
 
     Draws with replacement in proportion to the shares, as the released code of
-    uncertainty-based sampling makes them; the weights' mean over all seeds is the
-    shares.
+    uncertainty-based sampling makes them: the weights' mean is the shares.
 
     Args:
-        shares: [B, K], which sum to 1 in each row.
-        count: how many draws an image, a Python number.
-        seed: two whole numbers.
+        shares: which sum to 1 in each row.
+        points: [B, s], independent and uniform in [0, 1); s is known.
     """
     edges = tf.cumsum(shares, axis=-1)[:, tf.newaxis, :-1]
-    points = draws.uniform([tf.shape(shares)[0], count, 1], seed)
     # A GPU leaves sums of int32 to the host.
-    views = tf.reduce_sum(tf.cast(points >= edges, tf.int64), -1)
-    number = tf.shape(shares)[-1]
-    return tf.reduce_sum(tf.one_hot(views, number, on_value=1.0 / count), -2)
+    views = tf.reduce_sum(tf.cast(points[..., tf.newaxis] >= edges, tf.int64), -1)
+    share = 1.0 / points.shape[1]
+    return tf.reduce_sum(tf.one_hot(views, tf.shape(shares)[-1], on_value=share), -2)
 
 
-def e_step(prior, log_probability, sigma, select=None, seed=None):
+def e_step(prior, log_probability, sigma, select=None, points=None):
     """Return h of eq. 2 and the views' weights: h̃ of eq. 3, without a gradient.
 
     Args:
@@ -125,14 +120,15 @@ def e_step(prior, log_probability, sigma, select=None, seed=None):
         log_probability: log P_z of each view.
         sigma: σ of eq. 3, a Python number.
         select: weighs so many of the hardest views alike, in the place of eq. 3.
-        seed: draws these views in proportion to their losses instead; or None.
+        points: what `drawn` takes, to draw these views in proportion to their losses
+            instead; or None.
     """
     log_probability = tf.stop_gradient(log_probability)
     h = posterior(prior, tf.exp(log_probability))
     if select is None:
         return h, softmin(h, sigma)
-    if seed is not None:
-        return h, drawn(loss_shares(log_probability), select, seed)
+    if points is not None:
+        return h, drawn(loss_shares(log_probability), points)
     return h, hardest(log_of_prior(prior) + log_probability, select)
 
 

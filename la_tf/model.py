@@ -315,13 +315,12 @@ class LatentAugment(keras_generation.Model):
 
     def _weigh(self, prior, draw_seed, log_probability):
         """Return the weights [B, K] of the views."""
-        seed = None
-        if self._ubs_choice == "proportional":
+        select, points = self._ubs_select, None
+        if select is not None and self._ubs_choice == "proportional":
             # Apart from the draws of `backward_views`.
             seed = draws.fold(draw_seed, 1)
-        _, weights = em.e_step(
-            prior, log_probability, self._sigma, self._ubs_select, seed
-        )
+            points = draws.uniform([tf.shape(prior)[0], select], seed)
+        _, weights = em.e_step(prior, log_probability, self._sigma, select, points)
         return weights
 
     def _to_train(self, views, weights, seed):

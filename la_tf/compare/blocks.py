@@ -72,9 +72,12 @@ def to_json(value):
 
 
 def _constants(chosen):
-    """Return what the method fixes itself, whatever the study says."""
+    """Return what the method and its weights fix themselves, whatever a study says."""
     method = chosen.get("method", TrainConfig.method)
-    return methods.get(method).constants if method in methods.NAMES else {}
+    if method not in methods.NAMES:
+        return {}
+    weights = chosen.get("weights", TrainConfig(method=method).weights)
+    return {**methods.WEIGHTS.get(weights, {}), **methods.get(method).constants}
 
 
 def _method_note(fixed, constants):

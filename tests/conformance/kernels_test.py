@@ -8,6 +8,8 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
+from la_tf import methods
+from la_tf.config import TrainConfig
 from la_tf.data.views import ViewMaker
 from la_tf.model import LatentAugment
 from tests import kernels
@@ -23,6 +25,7 @@ STEPS = {
     "separate": {
         "network": "shake_shake_26_2x2d",
         "half": True,
+        "method": "trivialaugment",
         "final": "cutout",
         "e_step": "separate",
     },
@@ -31,7 +34,12 @@ STEPS = {
         "transforms": "autoaugment",
         "view_chunk": 2,
     },
-    "one_view": {"network": "resnet_50", "num_views": 1, "cropped": True},
+    "one_view": {
+        "network": "resnet_50",
+        "method": "autoaugment",
+        "num_views": 1,
+        "cropped": True,
+    },
 }
 
 
@@ -50,6 +58,7 @@ def _step(
     half=False,
     cropped=False,
     final="cutmix",
+    method="latent",
     transforms="latentaugment",
     **options,
 ):
@@ -59,7 +68,7 @@ def _step(
         CLASSES,
         num_views,
         final=final,
-        transforms=transforms,
+        drawing=methods.rule(TrainConfig(method=method, transforms=transforms)),
         keep_early=options.get("e_step") == "separate",
         on_host=False,
     )

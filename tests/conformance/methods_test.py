@@ -11,7 +11,9 @@ from tensorflow import keras
 
 from la_tf import methods
 from la_tf.config import TrainConfig
+from la_tf.data.views import ViewMaker
 from la_tf.model import LatentAugment
+from tests import helper
 
 POLICIES = 16
 
@@ -174,6 +176,111 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
         )
         self.assertIn("'baseline'", result.stdout)
         self.assertNotIn("tensorflow", result.stdout)
+
+
+# Every method, and those whose weights or number of views are the user's choice.
+RUNS = {
+    **{name: {"method": name} for name in methods.NAMES},
+    "ubs, proportional": {
+        "method": "ubs",
+        "ubs_select": 2,
+        "ubs_choice": "proportional",
+    },
+    "autoaugment, latent": {
+        "method": "autoaugment",
+        "num_views": 3,
+        "weights": "latent",
+    },
+}
+_NUM_STEPS = 3
+
+
+class _Run:
+    """A few steps on real digits whose views are made in the step."""
+
+    def __init__(self, **chosen):
+        config = TrainConfig(**chosen)
+        self._images, labels = helper.digits(6)
+        self._labels = tf.constant(labels)
+        maker = ViewMaker(
+            10,
+            num_views=config.num_views,
+            drawing=methods.rule(config),
+            operations=methods.get(config.method).drawing is not None,
+            final=config.final,
+            padding=1,
+            on_host=False,
+        )
+        initializer = keras.initializers.HeNormal(seed=0)
+        classifier = keras.Sequential(
+            [
+                keras.Input([8, 8, 1]),
+                keras.layers.Rescaling(1 / 255),
+                keras.layers.Flatten(),
+                keras.layers.Dense(10, kernel_initializer=initializer),
+            ]
+        )
+        self.model = LatentAugment(
+            classifier,
+            maker.drawing.num_policies,
+            sigma=config.sigma,
+            prior=config.prior,
+            ubs_select=config.hardest_views,
+            ubs_choice=config.ubs_choice,
+            seed=config.seed,
+            augment=maker.on_device,
+        )
+        self.model.compile(keras.optimizers.SGD(0.1, momentum=0.9), run_eagerly=True)
+        self.model.optimizer.build(self.model.trainable_variables)
+        self._checkpoint = tf.train.Checkpoint(model=self.model)
+
+    def step(self, first=0, last=_NUM_STEPS):
+        """Make the steps `first` to `last` - 1; return all that was learned."""
+        for step in range(first, last):
+            batch = (self._images, self._labels, tf.constant([[step, 5]]))
+            self.model.train_step(batch)
+            self.model.prior.advance()
+        variables = (*self.model.prior.variables, *self.model.optimizer.variables)
+        return [*self.model.get_weights(), *(v.numpy() for v in variables)]
+
+    def save(self, path):
+        return self._checkpoint.save(path)
+
+    def restore(self, path):
+        self._checkpoint.restore(path).expect_partial()
+
+
+class RunsTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters(*RUNS)
+    def test_repeats_itself_and_resumes_to_the_bit(self, name):
+        whole = _Run(**RUNS[name]).step()
+        stopped = _Run(**RUNS[name])
+        stopped.step(0, 2)
+        path = stopped.save(self.create_tempdir().full_path + "/run")
+        resumed = _Run(**RUNS[name])
+        resumed.restore(path)
+        again = resumed.step(2)
+        self.assertLen(again, len(whole))
+        for one, other in zip(whole, again):
+            self.assertAllEqual(one, other)
+        self.assertTrue(np.all(np.isfinite(whole[0])))
+        self.assertNotAllEqual(whole[0], _Run(**RUNS[name]).step(0, 1)[0])
+
+    def test_device_as_host_with_three_operations(self):
+        images, labels = helper.digits(6)
+        rule = methods.rule(TrainConfig(method="randaugment"))
+        self.assertEqual(rule.num_stages, 3)
+        host, device = (
+            ViewMaker(10, 2, drawing=rule, final="cutout", on_host=on_host)
+            for on_host in (True, False)
+        )
+        arguments = tf.constant(images), tf.constant(labels), tf.constant([[7, 8]])
+        for one, other in zip(
+            host.from_images(*arguments), device.on_device(*arguments)
+        ):
+            self.assertAllEqual(one, other)
+        choice = host.choice(6, arguments[2])
+        self.assertEqual(rule.names_of(choice).shape, (6, 2))
 
 
 if __name__ == "__main__":

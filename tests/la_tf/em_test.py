@@ -8,7 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from hypothesis import strategies as st
 
-from la_tf import em
+from la_tf import draws, em
 
 
 def _compiled(function):
@@ -248,7 +248,9 @@ class ProportionalTest(tf.test.TestCase):
     def test_draws_are_with_replacement_in_proportion(self):
         shares = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
         count, images = 2, 20000
-        weights = em.drawn(tf.tile(shares[None], [images, 1]), count, [5, 6]).numpy()
+        weights = em.drawn(
+            tf.tile(shares[None], [images, 1]), draws.uniform([images, count], [5, 6])
+        ).numpy()
         self.assertAllEqual(np.sum(weights, axis=1), np.ones(images))
         # How often each pair of views comes up, in either order; a view may twice.
         pairs = np.zeros([4, 4])
@@ -263,23 +265,21 @@ class ProportionalTest(tf.test.TestCase):
         # 6 kinds of pairs: 30.9 with 5 degrees of freedom has a chance of 1e-5.
         self.assertLess(np.sum(gaps), 30.9)
 
-    def test_the_same_seed_draws_the_same(self):
-        shares = tf.fill([50, 6], 1 / 6)
-        first, again, other = (em.drawn(shares, 3, [s, 0]) for s in (1, 1, 2))
-        self.assertAllEqual(first, again)
-        self.assertNotAllEqual(first, other)
-        compiled = tf.function(lambda: em.drawn(shares, 3, [1, 0]), jit_compile=True)
-        self.assertAllEqual(compiled(), first)
+    def test_points_fall_into_the_views_shares(self):
+        shares = tf.constant([[0.25, 0.5, 0.25]])
+        points = tf.constant([[0.0, 0.25, 0.7, 0.99]])
+        draw = tf.function(em.drawn, jit_compile=True)
+        for weights in (em.drawn(shares, points), draw(shares, points)):
+            self.assertAllEqual(weights, [[0.25, 0.5, 0.25]])
 
-    def test_e_step_draws_with_a_seed_alone(self):
-        prior, log_p = (
-            tf.fill([9, 4], 0.25),
-            -tf.random.stateless_uniform([9, 4], [1, 2]),
-        )
+    def test_e_step_draws_with_points_alone(self):
+        log_p = -tf.random.stateless_uniform([9, 4], [1, 2])
+        points = draws.uniform([9, 2], [3, 4])
+        prior = tf.fill([9, 4], 0.25)
         _, hard = em.e_step(prior, log_p, 0.0, 2)
-        _, drawn = em.e_step(prior, log_p, 0.0, 2, seed=[3, 4])
+        _, drawn = em.e_step(prior, log_p, 0.0, 2, points)
         self.assertAllEqual(hard, em.hardest(log_p, 2))
-        self.assertAllEqual(drawn, em.drawn(em.loss_shares(log_p), 2, [3, 4]))
+        self.assertAllEqual(drawn, em.drawn(em.loss_shares(log_p), points))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """MetaAugment: a Keras model that learns how much each view counts.
 
-Zhou et al., AAAI 2021, arXiv 2012.12076. The published step differentiates twice; here
-the same gradient takes one forward-mode pass, see `policy_network.look_ahead_gradient`.
+Zhou et al., AAAI 2021, arXiv 2012.12076. The published step differentiates through the
+look-ahead; here the same gradient takes one more pass in the forward direction, see
+`policy_network.look_ahead_gradient`.
 """
 
 from __future__ import annotations
@@ -80,20 +81,28 @@ class MetaAugment(LatentAugment):
 
         # One pass serves the look-ahead and the update.
         with tf.GradientTape(persistent=True) as tape:
-            outcome, features = self._outcome(forward, batch.views)
+            logits, features = forward.run(batch.views)
+            outcome = forward.outcome(logits, batch.views.labels)
             penalty = passes.regularization(self.classifier)
             losses = penalty - outcome.log_likelihood[:, 0]
+        features = tf.stop_gradient(tf.cast(features, tf.float32))
 
-        # Where plain SGD would go with the present weights, which way the held-out
-        # images would have it go on from there, and how that changes each loss.
+        # Where plain SGD would go with the present weights, and which way the held-out
+        # images would have it go on from there.
         theta = self.policy_network.values()
         raw = policy_network.raw_weights(theta, features, embedding)
+        with tf.GradientTape() as weight_tape:
+            weight_tape.watch(raw)
+            weighted = self._gradient(tape, losses, raw)
+        step = _summed_share(weighted, tf.reduce_sum(raw))
         after_pass = MovingAverages(self.classifier)
         averages.restore()
-        step = self._summed_gradient(tape, losses, raw, tf.reduce_sum(raw))
         direction = self._held_out_gradient(step, images, labels)
-        slopes = self._slopes(forward, batch.views, direction)
         after_pass.restore()
+
+        # How fast each loss grows that way. The weighted gradient is linear in the
+        # weights: its derivative by a weight is the gradient of that weight's loss.
+        slopes = weight_tape.gradient(weighted, raw, direction)
 
         # By which the policy network learns, and weighs the views anew.
         gradient = policy_network.look_ahead_gradient(
@@ -123,16 +132,8 @@ class MetaAugment(LatentAugment):
         choice = self._choice(tf.shape(batch.policies)[0], seeds)
         return self.learner.embedding(choice)
 
-    def _outcome(self, forward, views):
-        """Return the `Outcome` of the views and their features [B, F] as constants."""
-        logits, features = forward.run(views)
-        features = tf.stop_gradient(tf.cast(features, tf.float32))
-        return forward.outcome(logits, views.labels), features
-
-    def _gradient(self, tape, losses, weights=None):
+    def _gradient(self, tape, losses, weights):
         """Return the gradients of the weighted sum of losses."""
-        if weights is None:
-            weights = tf.ones_like(losses)
         gradients = tape.gradient(
             losses,
             self.classifier.trainable_variables,
@@ -141,34 +142,23 @@ class MetaAugment(LatentAugment):
         )
         return keras_generation.unscaled(gradients, self.optimizer)
 
-    def _summed_gradient(self, tape, losses, weights, divisor):
-        """Return `_gradient` and divide it, both added up over the replicas."""
-        gradients = self._gradient(tape, losses, weights)
-        gradients, divisor = replicas.summed((gradients, divisor))
-        return [gradient / divisor for gradient in gradients]
-
     def _held_out_gradient(self, step, images, labels):
         """Return the gradients of the held-out images' mean loss after a step of SGD.
 
         The network runs as in evaluation, and has its own weights again afterwards.
         """
-        variables = self._variables()
+        weights = self.classifier.trainable_variables
+        variables = [keras_generation.tensorflow_variable(weight) for weight in weights]
         before = [tf.identity(variable) for variable in variables]
         ahead = [one - self._meta_alpha * move for one, move in zip(before, step)]
         replicas.assign(variables, ahead)
         with tf.GradientTape() as tape:
             logits = tf.cast(self.classifier(images, training=False), tf.float32)
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        count = tf.cast(tf.size(losses), tf.float32)
-        gradients = self._summed_gradient(tape, losses, None, count)
+        weights = tf.ones_like(losses)
+        gradients = self._gradient(tape, losses, weights)
         replicas.assign(variables, before)
-        return gradients
-
-    def _slopes(self, forward, views, direction):
-        """Return how fast each view's loss grows in a direction of the weights, [B]."""
-        with tf.autodiff.ForwardAccumulator(self._variables(), direction) as forth:
-            outcome, _ = self._outcome(forward, views)
-        return -forth.jvp(outcome.log_likelihood)[:, 0]
+        return _summed_share(gradients, tf.reduce_sum(weights))
 
     def _trained(self, tape, losses, raw, outcome, batch):
         """Return the `Trained` of views with these raw weights."""
@@ -187,9 +177,11 @@ class MetaAugment(LatentAugment):
             self._gradient(tape, losses, weights / images),
         )
 
-    def _variables(self):
-        weights = self.classifier.trainable_variables
-        return [keras_generation.tensorflow_variable(weight) for weight in weights]
+
+def _summed_share(values, whole):
+    """Return a list of tensors and divide it, both added up over the replicas."""
+    values, whole = replicas.summed((values, whole))
+    return [value / whole for value in values]
 
 
 def with_features(classifier):

@@ -12,7 +12,7 @@ def _drawing(config):
 
 # Policies: a pair of operations by the sampler. Weights: the policy network's, over the
 # batch. Updated: the policy network, by what its weights do for held-out images, and
-# the sampler after every epoch. Recomputed activations have no forward-mode derivative.
+# the sampler after every epoch. Recomputation cannot be differentiated twice.
 METHOD = method.Method(
     "metaaugment",
     "one view, weighted by a learned network (MetaAugment)",

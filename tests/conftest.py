@@ -23,15 +23,17 @@ if "LA_TF_TEST_RUNS" not in os.environ:
 # about the same time.
 LONGEST = (
     "train_test.py",
-    "models_test.py",
-    "export_test.py",
-    "evaluate_test.py",
-    "noise_test.py",
-    "model_test.py",
-    "replicas_test.py",
-    "report_test.py",
-    "batches_test.py",
     "views_test.py",
+    "export_test.py",
+    "models_test.py",
+    "report_test.py",
+    "ops_test.py",
+    "batches_test.py",
+    "sources_test.py",
+    "evaluate_test.py",
+    "model_test.py",
+    "noise_test.py",
+    "tensorboard_test.py",
 )
 
 

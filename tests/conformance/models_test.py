@@ -3,7 +3,6 @@
 import functools
 import os
 import tempfile
-import unittest
 
 import numpy as np
 import tensorflow as tf
@@ -11,7 +10,6 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
-from la_tf import keras_generation
 from models import noise
 from tests import helper
 
@@ -198,7 +196,7 @@ class NetworksTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLess(after, loss)
 
 
-class SavingTest(tf.test.TestCase, parameterized.TestCase):
+class SavedTestCase(tf.test.TestCase, parameterized.TestCase):
     """A saved network gives the logits that it gave before."""
 
     def setUp(self):
@@ -207,7 +205,7 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def _moved(self, name, remat=False):
+    def moved(self, name, remat=False):
         """A network whose moving averages are no longer the initial ones."""
         shape = SMALL[name]
         generator = np.random.default_rng(0)
@@ -216,6 +214,10 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
         model(images, training=True)
         return model, images, model(images)
 
+
+class SavingTest(SavedTestCase):
+    """Keras' own files; SavedModels are in `tests/long/saved_models_test.py`."""
+
     def test_every_family_is_tested(self):
         families = {models.names.parse(name)[0] for name in models.NAMES}
         for small in (SMALL, STEPPED):
@@ -223,28 +225,13 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SMALL)
     def test_keras_file(self, name):
-        model, images, logits = self._moved(name)
+        model, images, logits = self.moved(name)
         path = os.path.join(self.folder, "network.keras")
         model.save(path)
         self.assertAllEqual(models.load(path)(images), logits)
 
-    @parameterized.parameters(*SMALL)
-    def test_saved_model(self, name):
-        model, images, logits = self._moved(name)
-        model.export(self.folder)
-        loaded = tf.saved_model.load(self.folder)
-        served = loaded.serve(images.astype(np.float32))
-        self.assertAllClose(served, logits, rtol=0, atol=1e-5)
-
-    @unittest.skipIf(keras_generation.NUMBER == 3, "Keras 3 writes no such folders")
-    def test_keras_saved_model_with_noise_and_recomputation(self):
-        model, images, logits = self._moved("pyramidnet_11_6", remat=True)
-        model.save(self.folder, save_format="tf")
-        loaded = keras.models.load_model(self.folder)
-        self.assertAllClose(loaded(images), logits, rtol=0, atol=1e-5)
-
     def test_weights_alone(self):
-        model, images, logits = self._moved("pyramidnet_11_6")
+        model, images, logits = self.moved("pyramidnet_11_6")
         path = os.path.join(self.folder, "network.weights.h5")
         model.save_weights(path)
         other = models.build("pyramidnet_11_6", SMALL["pyramidnet_11_6"], 5, remat=True)

@@ -8,8 +8,7 @@ import tempfile
 import tensorflow as tf
 
 from tests import helper
-from tests.la_tf.step import replicas_test
-from tests.long import workers_test
+from tests.long import replicas_test, workers_test
 
 
 def _run_worker(path):

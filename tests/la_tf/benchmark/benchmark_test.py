@@ -12,7 +12,7 @@ import numpy as np
 from absl.testing import absltest
 
 from la_tf.benchmark import __main__ as benchmark_command
-from la_tf.benchmark import methods, networks, pillow, processes, steps, views
+from la_tf.benchmark import methods, networks, pillow, processes, steps
 from tests import helper
 
 NAME = "tests.la_tf.benchmark.benchmark_test"
@@ -73,20 +73,6 @@ class PillowTest(absltest.TestCase):
 
 
 class TablesTest(absltest.TestCase):
-    def test_views(self):
-        # Sixteen pipelines to compile, and processes to start, are left out.
-        for owner, name, value in (
-            (pillow, "measure", 1000.0),
-            (views, "_stages", {"draw": 1.5}),
-            (views, "_operations", {"ShearX": 10.0, "MixUp": 30.0}),
-        ):
-            stand_in = mock.Mock(return_value=value)
-            self.enter_context(mock.patch.object(owner, name, stand_in))
-        table = printed(views.run, [(16, 2)], 0.01)
-        self.assertIn("16 x 16, batches of 2 images", table)
-        self.assertRegex(table, r"la_tf.make_views +[1-9][\d,]* views/s")
-        self.assertRegex(table, r"slowest of median +0.50")
-
     def test_networks(self):
         answer = {"forward": [3.0, 1.0, 2.0], "backward": [1.0] * 3, "megabytes": 7}
         stand_in = mock.Mock(return_value=answer)

@@ -30,13 +30,11 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
         options = {"final": final, "cutmix_probability": 1.0, "operations": operations}
         host = views.ViewMaker(10, 4, **options)
         device = views.ViewMaker(10, 4, **options, on_host=False)
-        eager = device.from_images(*batch)
         in_step = tf.function(device.from_images)(*batch)
         in_data = tf.data.Dataset.from_tensors(batch).map(host.from_images)
         self.assertEqual(in_data.element_spec[0].shape, [8, 4, 16, 16, 3])
-        for one, two, three in zip(eager, in_step, next(iter(in_data))):
+        for one, two in zip(in_step, next(iter(in_data))):
             self.assertAllEqual(one, two)
-            self.assertAllEqual(one, three)
 
     def test_a_training_batch(self):
         maker = views.ViewMaker(10, 5, keep_early=True)

@@ -63,6 +63,8 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
         images = _images()
         layer = layers.RandAugment(2, 9)
         data = tf.data.Dataset.from_tensor_slices(images).batch(6)
+        own_draws = next(iter(data.map(layer)))
+        self.assertEqual((own_draws.shape, own_draws.dtype), ([6, 16, 16, 3], tf.uint8))
         seeds = tf.data.Dataset.range(9).map(lambda step: tf.stack([step, 7]))
         data = tf.data.Dataset.zip((data, seeds)).map(layer.apply, num_parallel_calls=2)
         first, again = (np.concatenate([*data.as_numpy_iterator()]) for _ in range(2))

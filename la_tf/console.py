@@ -7,6 +7,7 @@ nothing where the user wants quiet.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ LONGEST_SILENCE = 30
 
 def shows_bars():
     """Return whether a bar can be drawn: on a terminal and in a notebook."""
-    return sys.stderr.isatty() or _in_notebook()
+    return _in_notebook() or (sys.stderr.isatty() and _has_lines(sys.stderr))
 
 
 def say(line):
@@ -42,6 +43,12 @@ def duration(seconds):
     if seconds < 7200:
         return f"{seconds / 60:.1f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def _has_lines(terminal):
+    # A terminal that nobody looks at, as some servers give, may have no size, and tqdm
+    # then shows nothing.
+    return os.get_terminal_size(terminal.fileno()).lines > 0
 
 
 def _in_notebook():

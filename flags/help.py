@@ -7,7 +7,7 @@ from absl import app
 from absl import flags as absl_flags
 
 WIDTH = 80
-COLUMN = 22
+COLUMN = 26
 
 
 class _Help(app.HelpFlag):

@@ -214,8 +214,8 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
         freezing.freeze(
             network.classifier, freezing.BACKBONE if head_alone else config.freeze
         )
-        # It was traced for the layers that learned before.
-        network.train_function = None
+        # Keras trains the layers that could learn when `compile` was called.
+        network.compile(network.optimizer, jit_compile=config.jit_compile)
     training = batches.training(
         source.train,
         maker,

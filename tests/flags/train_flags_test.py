@@ -170,7 +170,7 @@ class CommandLineTest(parameterized.TestCase):
         done = run("--help")
         self.assertEqual(done.returncode, 0)
         lines = done.stdout.splitlines()
-        self.assertLess(len(lines), 3 * 24)
+        self.assertLess(len(lines), 3 * 26)
         self.assertLessEqual(max(map(len, lines)), flags_help.WIDTH)
         for name in FIELDS:
             if name in absl_flags.FLAGS:

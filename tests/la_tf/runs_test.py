@@ -1,4 +1,7 @@
-"""A run from Python: trained, loaded, asked, evaluated and exported."""
+"""A run from Python: loaded, asked, evaluated and exported.
+
+That `la_tf.train` trains, `tests/long/notebook_test.py` shows.
+"""
 
 import json
 import pathlib
@@ -12,6 +15,7 @@ from PIL import Image
 import la_tf
 from la_tf.data import sources
 from la_tf.errors import UserError
+from tests import runs
 
 
 class RunsTest(tf.test.TestCase):
@@ -20,28 +24,18 @@ class RunsTest(tf.test.TestCase):
         super().setUpClass()
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.run_ = la_tf.train(
-            dataset="digits",
-            model="wrn_10_1",
-            limit_train=60,
-            batch_size=30,
-            num_views=2,
-            epochs=1,
-            strategy="none",
-            run_dir=str(cls.folder / "run"),
-            verbosity=-1,
-        )
+        cls.run_ = la_tf.load(runs.whole())
         cls.test = sources.load("digits").test
 
     def test_the_run_tells_what_it_was(self):
-        run = la_tf.load(self.folder / "run")
-        self.assertEqual(run.config.values(), self.run_.config.values())
-        self.assertLen(run.metrics, 1)
+        run = self.run_
+        self.assertEqual(run.config.values()["limit_train"], 80)
+        self.assertLen(run.metrics, 4)
         self.assertLen(run.prior, 256)
         self.assertAllClose(sum(run.prior.values()), 1.0)
         probabilities = list(run.prior.values())
         self.assertEqual(probabilities, sorted(probabilities, reverse=True))
-        self.assertIn("digits with wrn_10_1, latent, 1 of 1 epochs", repr(run))
+        self.assertIn("digits with wrn_10_1, latent, 4 of 4 epochs", repr(run))
 
     def test_predictions_are_those_of_the_evaluation(self):
         predicted = self.run_.predict(self.test.images)

@@ -178,7 +178,7 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         network = restore.load(run_folder.RunFolder(self.whole))
         network.classifier.variables[-1].assign_add([float("inf")] * 10)
         path = pathlib.Path(self.create_tempdir().full_path) / "step-1"
-        checkpoints._classifier_checkpoint(network.classifier).write(str(path))
+        checkpoints._classifier_checkpoint(network.classifier, False).write(str(path))
         with self.assertRaisesRegex(UserError, "not finite.*earlier one"):
             checkpoints.restore_classifier(network.classifier, path)
 
@@ -187,7 +187,7 @@ class NotFiniteTest(tf.test.TestCase):
     def test_averages_that_overflow_are_never_saved(self):
         folder = run_folder.RunFolder(self.create_tempdir().full_path)
         model = tf.Module()
-        model.classifier = tf.Module()
+        model.classifier, model.averaged = tf.Module(), None
         model.classifier.variance = tf.Variable([1.0, 2.0], name="moving_variance")
         model.health = mock.Mock(failed_step=lambda: -1)
         model.distribute_strategy = tf.distribute.get_strategy()

@@ -1,4 +1,7 @@
-"""Runs that begin with the weights of another network, and go on to the bit."""
+"""Networks that begin with the weights of another, and layers that stay as they are.
+
+A whole run of the kind is in `tests/long/finetuning_test.py`.
+"""
 
 import os
 import types
@@ -6,7 +9,7 @@ import types
 import h5py
 import numpy as np
 import tensorflow as tf
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 import la_tf
 import models
@@ -15,7 +18,7 @@ from la_tf.config import TrainConfig
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 from la_tf.run import freezing, pretrained
-from tests import helper, runs
+from tests import helper
 
 SOURCE = types.SimpleNamespace(
     image_shape=(32, 32, 3), num_classes=5, mean=[0.5] * 3, std=[0.25] * 3
@@ -169,36 +172,6 @@ class FreezeTest(parameterized.TestCase):
     def test_bad_layers(self, up_to, sentence):
         with self.assertRaisesRegex(UserError, sentence):
             self._learning(up_to)
-
-
-class RunTest(absltest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.addClassCleanup(runs.disable_determinism)
-
-    def test_a_run_goes_on_to_the_bit(self):
-        self.enter_context(helper.without_pictures())
-        folder = self.create_tempdir().full_path
-        base, whole, stopped = (
-            os.path.join(folder, name) for name in ("base", "whole", "stopped")
-        )
-        runs.start(runs.configuration(base, epochs=1))
-        options = {
-            "init_from": base,
-            "epochs": 2,
-            "head_epochs": 1,
-            "backbone_rate": 0.5,
-            "optimizer": "adamw",
-            "learning_rate": 0.01,
-            "label_smoothing": 0.1,
-            "ema": 0.9,
-        }
-        runs.start(runs.configuration(whole, **options))
-        # In the second epoch, whose layers all learn.
-        runs.stop(runs.configuration(stopped, **options), 7)
-        runs.resume(stopped)
-        self.assertEmpty(runs.differences(whole, stopped))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from unittest import mock
 
 import tensorflow as tf
 
+from la_tf.config import TrainConfig
 from la_tf.data import batches
 from la_tf.errors import UserError
 from la_tf.run import checkpoints, recorder
@@ -52,16 +53,18 @@ class WatchTest(tf.test.TestCase):
 
 class LostBatchesTest(tf.test.TestCase):
     def test_each_epoch_is_a_call_of_its_own(self):
-        alone = loop._spans(PLAN, 15, one_by_one=True)
+        plain = TrainConfig()
+        alone = loop._spans(TrainConfig(data_service="grpc://a:1"), PLAN, 15)
         self.assertEqual(alone[0], (15, 1, 2, 5))
         self.assertEqual(alone[1:], [(10 * n, n, n + 1, 10) for n in (2, 3, 4)])
-        self.assertEqual(loop._spans(PLAN, 15), [(15, 1, 2, 5), (20, 2, 5, 10)])
-        self.assertEqual(loop._spans(PLAN, 50), [])
+        self.assertEqual(loop._spans(plain, PLAN, 15), [(15, 1, 2, 5), (20, 2, 5, 10)])
+        self.assertEqual(loop._spans(plain, PLAN, 50), [])
 
     def test_an_epoch_that_ends_too_soon_is_no_epoch(self):
         folder = run_folder.RunFolder(self.create_tempdir().full_path)
         model = tf.Module()
         model.classifier = tf.Module()
+        model.averaged = None
         model.metrics, model.distribute_strategy = [], tf.distribute.get_strategy()
         history = recorder.Recorder(folder, PLAN, None, ())
         checkpointer = checkpoints.Checkpointer(

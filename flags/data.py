@@ -10,6 +10,6 @@ NAMES = define.fields(
     limit_train="train on a class-balanced subset",
     test_on_rest="test on all that --limit_train leaves",
     skip_bad_images="leave unreadable images out",
-    preprocessing="before the policies: crop (pad, crop), inception or none",
+    preprocessing="before the policies: crop, inception or none",
     flip="mirror half of the images",
 )

@@ -7,7 +7,7 @@ from absl import app
 from absl import flags as absl_flags
 
 WIDTH = 80
-COLUMN = 26
+COLUMN = 25
 
 
 class _Help(app.HelpFlag):

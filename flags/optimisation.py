@@ -13,5 +13,5 @@ NAMES = define.fields(
     label_smoothing="share of a label spread over all classes",
     ema="use weights averaged with this decay, such as 0.999",
     evaluate_every="epochs between evaluations; 0: the last alone",
-    on_nonfinite="a loss that is no number: stop, or skip the step",
+    on_nonfinite="a loss that is no number: stop, or skip",
 )

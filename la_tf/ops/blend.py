@@ -37,9 +37,10 @@ def blend(start, end, factor):
     Returns:
         float32.
     """
-    # The product is exact in float64 and rounded by the cast: written in float32, a
-    # compiler could fuse it with the sum and leave that rounding out.
-    product = tf.cast(factor * tf.cast(end - start, tf.float64), tf.float32)
+    product = tf.cast(factor, tf.float32) * tf.cast(end - start, tf.float32)
+    # A bound that no product reaches stands between product and sum: a compiler would
+    # else fuse the two and leave the first rounding out.
+    product = tf.maximum(product, -1e6)
     return tf.clip_by_value(tf.cast(start, tf.float32) + product, 0.0, 255.0)
 
 

@@ -77,7 +77,7 @@ class Families:
         views = self._sharpened(views, stage, channels)
         moved = self._moved(views, stage, channels)
         tables = self._tables(views, stage, channels)
-        toned = _looked_up(words.split(moved, channels), tables)
+        toned = _looked_up(moved, tables, channels)
         blended = self._blended(toned, base, stage)
         return self._painted(words.join(blended), stage, channels)
 
@@ -204,13 +204,12 @@ def _for_some(takes, values, change, at_once=None):
     return values
 
 
-def _looked_up(channels, tables):
-    """The channels [N, H, W] with each value replaced by its entry of [N, C, 256]."""
-    count = len(channels)
-    first = tf.range(tf.cast(tf.shape(tables)[0], tf.float32))
-    first = first[:, tf.newaxis, tf.newaxis] * (256.0 * count)
+def _looked_up(views, tables, channels):
+    """The channels of words [N, H, W], each value its entry of tables [N, C, 256]."""
+    first = tf.range(tf.shape(tables, tf.int64)[0]) * (256 * channels)
+    first = _by_view(tf.cast(first, tf.uint32))
     flat = tf.reshape(tables, [-1])
     return [
-        tf.gather(flat, tf.cast(first + (channel + 256.0 * number), tf.int32))
-        for number, channel in enumerate(channels)
+        tf.gather(flat, tf.cast(first + (byte + 256 * number), tf.int32))
+        for number, byte in enumerate(words.bytes_of(views, channels))
     ]

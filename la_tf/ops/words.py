@@ -33,9 +33,14 @@ def split(words, channels):
     """Return the list of so many channels, float32."""
     if channels == 1:
         return [words]
+    return [tf.cast(byte, tf.float32) for byte in bytes_of(words, channels)]
+
+
+def bytes_of(words, channels):
+    """Return the list of so many channels, uint32."""
     bits = tf.cast(words, tf.int32)
-    shifted = [bits] + [tf.bitwise.right_shift(bits, 8 * c) for c in (1, 2)]
-    return [tf.cast(tf.bitwise.bitwise_and(one, 255), tf.float32) for one in shifted]
+    shifted = [tf.bitwise.right_shift(bits, 8 * c) for c in range(channels)]
+    return [tf.cast(tf.bitwise.bitwise_and(one, 255), tf.uint32) for one in shifted]
 
 
 def colour(values, channels):

@@ -1,5 +1,7 @@
 """The policy space: names, draws, and two operations applied to a batch of views."""
 
+from unittest import mock
+
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
@@ -63,6 +65,14 @@ class DrawTest(tf.test.TestCase):
         self.assertAllEqual(np.sort(policies, axis=1), np.tile(np.arange(256), [3, 1]))
         self.assertEqual(levels.shape, [3, 256, 2])
 
+    def test_a_few_views_are_drawn_as_many_are(self):
+        rule = rules.DistinctPairs()
+        few = rule.draw(32, 6, [7, 1])[0]
+        with mock.patch.object(rules, "_FEW", 0):
+            sorted_keys = rule.draw(32, 6, [7, 1])[0]
+        self.assertAllEqual(few, sorted_keys)
+        self.assertEqual(few.dtype, tf.int32)
+
     def test_the_same_seed_draws_the_same(self):
         first, again, other = (
             rules.DistinctPairs().draw(8, 6, [s, 0])[0] for s in (5, 5, 6)
@@ -94,6 +104,7 @@ class ApplyTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters("latentaugment", "autoaugment")
     def test_host_and_device_forms_give_the_same_bytes(self, transforms):
         views, labels = self._views()
+        views = views[:, :, :, :13]  # higher than wide
         rule = rules.DistinctPairs(transforms)
         host = policy.Policies(rule.space, on_host=True)
         device = policy.Policies(rule.space, on_host=False)

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import random
+import subprocess
 import sys
 from unittest import mock
 
@@ -39,6 +40,16 @@ class ProcessesTest(absltest.TestCase):
 
         expected = {"number": 6, "e_step": "separate", "version": tf.__version__}
         self.assertEqual(answer, expected)
+
+    def test_what_is_started_on_one_core_has_one(self):
+        if not hasattr(os, "sched_getaffinity"):
+            self.skipTest("this system does not tell which cores a process may use")
+        program = "import os; print(len(os.sched_getaffinity(0)))"
+        before = os.sched_getaffinity(0)
+        with processes.on_cores(1):
+            told = subprocess.check_output([sys.executable, "-c", program], text=True)
+        self.assertEqual(int(told), 1)
+        self.assertEqual(os.sched_getaffinity(0), before)
 
     def test_memory_is_counted_in_megabytes(self):
         before = processes.peak_megabytes()
@@ -76,14 +87,16 @@ class TablesTest(absltest.TestCase):
         # Sixteen pipelines to compile, and processes to start, are left out.
         for owner, name, value in (
             (pillow, "measure", 1000.0),
+            (processes, "measure", views.measure(16, 2, 0.01)),
             (views, "_stages", {"draw": 1.5}),
             (views, "_operations", {"ShearX": 10.0, "MixUp": 30.0}),
         ):
             stand_in = mock.Mock(return_value=value)
             self.enter_context(mock.patch.object(owner, name, stand_in))
         table = printed(views.run, [(16, 2)], 0.01)
-        self.assertIn("16 x 16, batches of 2 images", table)
-        self.assertRegex(table, r"la_tf.make_views +[1-9][\d,]* views/s")
+        self.assertIn("16 x 16, batches of 2 images\non one core", table)
+        self.assertRegex(table, r"la_tf.make_views +[1-9][\d,]* views/s, .*1.00 of the")
+        self.assertRegex(table, r"device, compiled +[1-9][\d,]* views/s")
         self.assertRegex(table, r"slowest of median +0.50")
 
     def test_networks(self):

@@ -1,6 +1,8 @@
 """Measuring in a process of its own: the memory that matters is the highest it had."""
 
+import contextlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -28,3 +30,17 @@ def measure(module, *arguments):
 def peak_megabytes():
     """Return the most memory that this process has ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@contextlib.contextmanager
+def on_cores(count):
+    """Let what is started meanwhile use so many cores alone, where that can be told."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(all_cores)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_cores)

@@ -6,42 +6,62 @@ import statistics
 import time
 
 from la_tf.benchmark import pillow, processes
+from la_tf.run import provenance
 
 NUM_VIEWS = pillow.NUM_VIEWS
 # Side of the images, and images in a batch.
 SIZES = ((32, 128), (224, 32))
+HOST = "la_tf.make_views"
 
 
-def run(sizes=SIZES, seconds=6.0):
-    """Print a table for each size.
+def run(sizes=SIZES, seconds=4.0):
+    """Print the tables of each size.
 
     Args:
         sizes: pairs of image side and batch size.
-        seconds: how long each of the two pipelines is measured.
+        seconds: how long each pipeline is measured; the device's forms half of it.
     """
     print(f"{NUM_VIEWS} views an image: crop, flip, two operations, CutMix\n")
     for side, batch_size in sizes:
-        _report(side, batch_size, seconds)
+        print(f"{side} x {side}, batches of {batch_size} images")
+        for cores in sorted({1, provenance.machine()["cores"]}):
+            with processes.on_cores(cores):
+                _report(side, batch_size, seconds, cores)
+        _report_parts(_images(batch_size, side), seconds)
 
 
-def _report(side, batch_size, seconds):
+def _report(side, batch_size, seconds, cores):
+    """Print how fast each form makes views on so many cores."""
     images = _images(2 * batch_size, side)
-    opponent = pillow.measure(images, batch_size, seconds)
+    opponent = pillow.measure(images, batch_size, seconds, workers=cores)
+    # A process of its own: TensorFlow counts the cores when it starts.
+    found = processes.measure(__name__, side, batch_size, seconds)
+    print(f"{'on one core' if cores == 1 else f'on {cores} cores'}")
+    print(f"  {'lean Pillow pipeline':22}{opponent:>10,.0f} views/s")
+    host = found["speeds"][HOST]
+    for name, speed in found["speeds"].items():
+        beside = f"{speed / opponent:.1f} of Pillow's, {speed / host:.2f} of the host's"
+        print(f"  {name:22}{speed:>10,.0f} views/s, {beside}")
+    print(f"  {'first batch after':22}{found['start_up']:>10.1f} s", flush=True)
+    print(f"  {'memory it adds':22}{found['megabytes']:>10,.0f} MB\n", flush=True)
+
+
+def measure(side, batch_size, seconds):
+    """Return views a second by form, start-up seconds and the host form's memory."""
+    images = _images(2 * batch_size, side)
     idle = processes.peak_megabytes()
-    start_up, ours = _pipeline(images, batch_size, seconds)
-    print(f"{side} x {side}, batches of {batch_size} images")
-    print(f"{'la_tf.make_views':24}{ours:>10,.0f} views/s")
-    print(f"{'lean Pillow pipeline':24}{opponent:>10,.0f} views/s")
-    print(f"{'ratio':24}{ours / opponent:>10.1f}")
-    for name, speed in _device_forms(images[:batch_size], seconds / 2).items():
-        print(f"{name:24}{speed:>10,.0f} views/s, {speed / ours:.2f} of the host's")
-    print(f"{'first batch after':24}{start_up:>10.1f} s")
-    highest = processes.peak_megabytes()
-    print(f"{'highest memory so far':24}{highest:>10,.0f} MB, before {idle:,.0f}\n")
-    for name, microseconds in _stages(images[:batch_size]).items():
+    start_up, host = _pipeline(images, batch_size, seconds)
+    megabytes = processes.peak_megabytes() - idle
+    forms = _device_forms(images[:batch_size], seconds / 2)
+    speeds = {HOST: host, **forms}
+    return {"speeds": speeds, "start_up": start_up, "megabytes": megabytes}
+
+
+def _report_parts(images, seconds):
+    for name, microseconds in _stages(images).items():
         print(f"{name:24}{microseconds:>10.1f} us a view", flush=True)
     print()
-    speeds = _operations(images[:batch_size], seconds / 16)
+    speeds = _operations(images, seconds / 16)
     for name, speed in speeds.items():
         print(f"{name:24}{speed:>10,.0f} operations/s", flush=True)
     slowest = min(speeds.values()) / statistics.median(speeds.values())

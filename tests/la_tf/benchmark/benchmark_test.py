@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import random
+import subprocess
 import sys
 from unittest import mock
 
@@ -40,6 +41,16 @@ class ProcessesTest(absltest.TestCase):
 
         expected = {"number": 6, "e_step": "separate", "version": tf.__version__}
         self.assertEqual(answer, expected)
+
+    def test_what_is_started_on_one_core_has_one(self):
+        if not hasattr(os, "sched_getaffinity"):
+            self.skipTest("this system does not tell which cores a process may use")
+        program = "import os; print(len(os.sched_getaffinity(0)))"
+        before = os.sched_getaffinity(0)
+        with processes.on_cores(1):
+            told = subprocess.check_output([sys.executable, "-c", program], text=True)
+        self.assertEqual(int(told), 1)
+        self.assertEqual(os.sched_getaffinity(0), before)
 
     def test_memory_is_counted_in_megabytes(self):
         before = processes.peak_megabytes()

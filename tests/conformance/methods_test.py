@@ -200,8 +200,7 @@ class _Run:
 
     def __init__(self, **chosen):
         config = TrainConfig(**chosen)
-        self._images, labels = helper.digits(6)
-        self._labels = tf.constant(labels)
+        self._images, self._labels = map(tf.constant, helper.digits(6))
         maker = ViewMaker(
             10,
             num_views=config.num_views,

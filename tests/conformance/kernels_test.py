@@ -1,77 +1,11 @@
-"""On a GPU nothing of a step that makes its own views would be left to the host.
+"""What the kernel registry says of a graph.
 
-Read from TensorFlow's kernel registry: see `tests/kernels.py`.
+The graphs of training steps are looked at by `tests/long/kernels_test.py`.
 """
 
 import tensorflow as tf
-from tensorflow import keras
 
-import models
-from la_tf import methods
-from la_tf.config import TrainConfig
-from la_tf.data.views import ViewMaker
-from la_tf.model import LatentAugment
 from tests import kernels
-
-CLASSES = 10
-# As many views as the paper's batches have: what is small here is small there.
-BATCH = 128
-
-
-def _specification(num_views, cropped):
-    views = [num_views] if cropped else []
-    return (
-        tf.TensorSpec([BATCH, *views, 32, 32, 3], tf.uint8),
-        tf.TensorSpec([BATCH], tf.int32),
-        tf.TensorSpec([BATCH, 2], tf.int32),
-    )
-
-
-def _step(
-    network,
-    num_views=6,
-    half=False,
-    cropped=False,
-    final="cutmix",
-    method="latent",
-    transforms="latentaugment",
-    **options,
-):
-    """A traced training step that makes its views on the device."""
-    keras.mixed_precision.set_global_policy("mixed_float16" if half else "float32")
-    maker = ViewMaker(
-        CLASSES,
-        num_views,
-        final=final,
-        drawing=methods.rule(TrainConfig(method=method, transforms=transforms)),
-        keep_early=options.get("e_step") == "separate",
-        on_host=False,
-    )
-    augment = maker.from_base_views if cropped else maker.from_images
-    classifier = models.build(network, (32, 32, 3), CLASSES)
-    model = LatentAugment(classifier, augment=augment, **options)
-    model.compile(keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True))
-    model.optimizer.build(model.trainable_variables)
-    step = tf.function(lambda *data: model.train_step(data))
-    return step.get_concrete_function(*_specification(num_views, cropped))
-
-
-class StepTestCase(tf.test.TestCase):
-    """Looks at a step; `tests/long/kernels_test.py` does so for many more."""
-
-    def tearDown(self):
-        keras.mixed_precision.set_global_policy("float32")
-        super().tearDown()
-
-    def assert_all_on_the_device(self, network, **options):
-        faults = kernels.left_to_the_host(_step(network, **options))
-        listed = [f"{count} x {fault}" for fault, count in faults.most_common()]
-        self.assertEmpty(listed, "\n".join(listed))
-
-
-class StepTest(StepTestCase):
-    def test_all_of_a_step_is_on_the_device(self):
-        self.assert_all_on_the_device("wrn_10_1")
 
 
 class RegistryTest(tf.test.TestCase):

@@ -5,8 +5,32 @@ import pathlib
 from absl.testing import absltest
 
 from la_tf import console
+from la_tf.config import TrainConfig
 from la_tf.export import TFLITE_KINDS, writer
-from tests.la_tf.evaluate.evaluate_test import main, read, trained
+from la_tf.run import folder as run_folder
+from la_tf.train import loop
+from tests import helper
+from tests.la_tf.evaluate.evaluate_test import main, read
+
+
+def trained(run_dir):
+    """The folder and the summary of a run that was trained for a moment."""
+    config = TrainConfig(
+        model="wrn_10_1",
+        method="baseline",
+        num_views=1,
+        limit_train=640,
+        batch_size=64,
+        epochs=2,
+        flip=False,
+        final="none",
+        strategy="none",
+        verbosity=-1,
+        run_dir=str(run_dir),
+    )
+    folder = run_folder.fresh(config)
+    with helper.without_pictures():
+        return folder, loop.train_and_evaluate(config, folder)
 
 
 class ExportedFilesTest(absltest.TestCase):

@@ -1,9 +1,7 @@
 """Shake-Shake, ShakeDrop, the noise they draw, and recomputation under noise."""
 
 import functools
-import gc
 import threading
-import weakref
 
 import numpy as np
 import tensorflow as tf
@@ -222,7 +220,7 @@ class ScopeTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLen(set(salts), len(salts))
 
 
-def _gradients(model, images, seed=SEED):
+def gradients(model, images, seed=SEED):
     """Loss, the gradient of every weight, in a training-mode pass."""
     labels = tf.range(tf.shape(images)[0]) % 5
     with tf.GradientTape() as tape:
@@ -242,7 +240,7 @@ NOISY_BLOCKS = {
 }
 
 
-def _one_block(name, shape, classes, remat=False):
+def one_block(name, shape, classes, remat=False):
     """A network of one block with noise, which is soon traced and compiled."""
     return keras.Sequential(
         [
@@ -255,84 +253,16 @@ def _one_block(name, shape, classes, remat=False):
     )
 
 
-class RecomputationTest(tf.test.TestCase, parameterized.TestCase):
-    def tearDown(self):
-        keras.mixed_precision.set_global_policy("float32")
-        super().tearDown()
-
-    def _compare(self, name, run, side=16, tolerance=0.0, build=helper.small_network):
-        """Two networks of the same weights give the same gradients and averages."""
-        plain = build(name, (side, side, 3), 5)
-        recomputing = build(name, (side, side, 3), 5, remat=True)
-        recomputing.set_weights(plain.get_weights())
-        before = plain.get_weights()
-        images = tf.constant(helper.small_images(4, side))
-        results = [run(model, images) for model in (plain, recomputing)]
-        for expected, actual in zip(*results):
-            self.assertAllClose(expected, actual, rtol=tolerance, atol=tolerance)
-        # The moving averages have moved, and as far as without recomputation: once.
-        self.assertNotAllClose(before[-4], plain.get_weights()[-4])
-        for expected, actual in zip(plain.get_weights(), recomputing.get_weights()):
-            self.assertAllClose(expected, actual, rtol=tolerance, atol=tolerance)
-
-    @parameterized.parameters(*SMALL)
-    def test_eager(self, name):
-        self._compare(name, _gradients, side=32 if name == "resnet_50" else 16)
-
-    @parameterized.parameters("wrn_10_1", "pyramidnet_11_6")
-    def test_graph(self, name):
-        self._compare(
-            name,
-            lambda model, images: tf.function(_gradients)(model, images),
-            tolerance=1e-6,
-        )
-
-    def test_xla(self):
-        compiled = tf.function(_gradients, jit_compile=True)
-        self._compare("pyramidnet", compiled, tolerance=1e-4, build=_one_block)
-
-    def test_mixed_precision(self):
-        keras.mixed_precision.set_global_policy("mixed_float16")
-        self._compare("pyramidnet_11_6", _gradients)
-
-    def test_without_a_scope_the_noise_is_drawn_once(self):
-        def run(model, images):
-            tf.random.set_seed(3)
-            return _gradients(model, images, seed=None)
-
-        self._compare("shake_shake_26_2x2d", run)
-        self._compare("pyramidnet_11_6", run)
-
-    @parameterized.parameters(False, True)
-    def test_activations_are_not_kept(self, remat):
-        """The tape holds what stands before a block's last convolution, or does not."""
-        model = models.build("wrn_10_1", (16, 16, 3), 5, remat=remat)
-        block = model.get_layer("stage1_block1")
-        seen = []
-        convolve = block.conv2.call
-
-        def watched(inputs):
-            seen.append(weakref.ref(inputs))
-            return convolve(inputs)
-
-        block.conv2.call = watched
-        with tf.GradientTape():
-            outputs = block(tf.ones([2, 16, 16, 16]), training=True)
-            gc.collect()
-            self.assertEqual(seen[0]() is None, remat)
-        del outputs
-
-
 class ReplicasTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(("shake_shake", True), ("pyramidnet", False))
     def test_replicas_draw_what_their_seeds_say(self, name, remat):
         """Two replicas, traced in threads, against two runs alone with their seeds."""
-        alone = _one_block(name, (16, 16, 3), 5)
+        alone = one_block(name, (16, 16, 3), 5)
         strategy = tf.distribute.MirroredStrategy(
             ["/cpu:0", "/cpu:1"], tf.distribute.HierarchicalCopyAllReduce()
         )
         with strategy.scope():
-            model = _one_block(name, (16, 16, 3), 5, remat=remat)
+            model = one_block(name, (16, 16, 3), 5, remat=remat)
         for weight in model.weights:
             variable = keras_generation.tensorflow_variable(weight)
             first, second = strategy.experimental_local_results(variable)
@@ -343,11 +273,11 @@ class ReplicasTest(tf.test.TestCase, parameterized.TestCase):
         def replica():
             context = tf.distribute.get_replica_context()
             number = context.replica_id_in_sync_group
-            return _gradients(model, images, tf.stack([5, number]))
+            return gradients(model, images, tf.stack([5, number]))
 
         per_replica = tf.function(lambda: strategy.run(replica))()
         for number in (0, 1):
-            expected = _gradients(alone, images, tf.constant([5, number]))
+            expected = gradients(alone, images, tf.constant([5, number]))
             largest = max(np.abs(gradient).max() for gradient in expected)
             for ours, theirs in zip(expected, per_replica):
                 local = strategy.experimental_local_results(theirs)[number]

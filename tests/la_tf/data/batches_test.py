@@ -1,6 +1,5 @@
 """Batches depend on seed, epoch, step and worker, and on nothing else."""
 
-import functools
 import pathlib
 import shutil
 import tempfile
@@ -35,12 +34,6 @@ def full_maker(num_classes=10, **options):
 def quick_maker(num_classes=10, **options):
     """Views that show their seeds by crop, mirror and CutMix, and are soon traced."""
     return full_maker(num_classes, operations=False, **options)
-
-
-@functools.cache
-def full_batches():
-    """The dataset of the digits' full training batches."""
-    return batches.training(digits_split(), full_maker(), plan(digits_split()))
 
 
 def plain_maker():
@@ -88,8 +81,9 @@ class InMemoryTest(tf.test.TestCase):
                 np.testing.assert_array_equal(left_part, right_part)
 
     def test_threads_do_not_matter(self):
-        one = collect(full_batches(), threads=1)
-        two = collect(full_batches(), threads=2)
+        split = digits_split()
+        made = batches.training(split, quick_maker(), plan(split))
+        one, two = collect(made, threads=1), collect(made, threads=2)
         self.assertLen(one, 2 * (40 // 8))
         self.assert_same_batches(one, two)
 

@@ -18,16 +18,13 @@ def _data(count=20, batch_size=8, **batch_options):
     return data.batch(batch_size, **batch_options)
 
 
-class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
+class ViewsTestCase(tf.test.TestCase):
     def _batch(self, count=8, size=16):
         images = helper.small_images(count)[:, :size, :size]
         return tf.constant(images), tf.range(count) % 10, tf.constant(SEEDS)
 
-    # The operations do not know which final step follows: once is enough.
-    @parameterized.parameters(("cutmix", True), ("cutout", False))
-    def test_host_and_device_give_the_same(self, final, operations):
+    def assert_host_as_device(self, **options):
         batch = self._batch()
-        options = {"final": final, "cutmix_probability": 1.0, "operations": operations}
         host = views.ViewMaker(10, 4, **options)
         device = views.ViewMaker(10, 4, **options, on_host=False)
         in_step = tf.function(device.from_images)(*batch)
@@ -35,6 +32,12 @@ class ViewMakerTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(in_data.element_spec[0].shape, [8, 4, 16, 16, 3])
         for one, two in zip(in_step, next(iter(in_data))):
             self.assertAllEqual(one, two)
+
+
+class ViewMakerTest(ViewsTestCase):
+    def test_host_and_device_give_the_same(self):
+        # With operations, `tests/long/views_test.py` shows it.
+        self.assert_host_as_device(final="cutout", operations=False)
 
     def test_a_training_batch(self):
         maker = views.ViewMaker(10, 5, keep_early=True)

@@ -15,7 +15,6 @@ from PIL import Image
 from tensorflow import keras
 
 from la_tf import console, drawing, ops
-from la_tf.config import TrainConfig
 from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.evaluate import __main__ as evaluate_command
@@ -23,33 +22,12 @@ from la_tf.evaluate import confusion, measures
 from la_tf.export import writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
-from la_tf.train import loop
-from tests import helper
+from tests import helper, runs
 
 
 def main(*arguments):
     """What `python -m la_tf.evaluate` prints, to either stream."""
     return helper.printed(evaluate_command, *arguments)
-
-
-def trained(run_dir):
-    """The folder and the summary of a run that was trained for a moment."""
-    config = TrainConfig(
-        model="wrn_10_1",
-        method="baseline",
-        num_views=1,
-        limit_train=640,
-        batch_size=64,
-        epochs=2,
-        flip=False,
-        final="none",
-        strategy="none",
-        verbosity=-1,
-        run_dir=str(run_dir),
-    )
-    folder = run_folder.fresh(config)
-    with helper.without_pictures():
-        return folder, loop.train_and_evaluate(config, folder)
 
 
 def read(folder):
@@ -157,7 +135,9 @@ class EvaluateTest(tf.test.TestCase):
         super().setUpClass()
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.run_folder, cls.summary = trained(cls.folder / "run")
+        shutil.copytree(runs.whole(), cls.folder / "run")
+        cls.run_folder = run_folder.RunFolder(cls.folder / "run")
+        cls.summary = cls.run_folder.summary()
         cls.printed = main(f"--run_dir={cls.run_folder.path}")
         cls.result = read(cls.run_folder.path)
         cls.test = sources.load("digits").test

@@ -177,7 +177,7 @@ def start(*arguments):
     )
 
 
-class ServedTest(tf.test.TestCase):
+class ServedTestCase(tf.test.TestCase):
     """One exported network of grey 16x16 images."""
 
     @classmethod
@@ -197,22 +197,9 @@ class ServedTest(tf.test.TestCase):
     def served(self, *files):
         return self.loaded.signatures["serve_bytes"](tf.constant(list(files)))
 
-    def test_a_process_with_tensorflow_alone_gives_the_same_answers(self):
-        png = encoded(self.images[0, ..., 0])
-        requests, answers = self.folder / "requests.npz", self.folder / "answers.npz"
-        np.savez(requests, images=self.images, encoded=np.frombuffer(png, np.uint8))
-        helper.finish(start("-c", SERVE, self.path, requests, answers))
-        given = np.load(answers)
-        self.assertAllClose(given["logits"], self.logits, rtol=0, atol=1e-5)
-        expected = tf.nn.softmax(self.logits)
-        labels = self.logits.argmax(axis=1)
-        for signature, count in (("default", 5), ("float", 5), ("bytes", 1)):
-            with self.subTest(signature):
-                probabilities = given[f"{signature}_probabilities"]
-                self.assertAllClose(probabilities, expected[:count], 0, 1e-5)
-                self.assertAllEqual(given[f"{signature}_label"], labels[:count])
-                names = [NAMES[label] for label in labels[:count]]
-                self.assertEqual(given[f"{signature}_name"].tolist(), names)
+
+class ServedTest(ServedTestCase):
+    """In this process; others are in `tests/long/commands_test.py`."""
 
     def test_signatures_say_what_they_take(self):
         signatures = self.loaded.signatures
@@ -225,22 +212,6 @@ class ServedTest(tf.test.TestCase):
             self.assertEqual(list(arguments), [argument])
             self.assertEqual(arguments[argument].dtype, kind)
             self.assertEqual(arguments[argument].shape.as_list(), shape)
-
-    def test_saved_model_cli_runs_it(self):
-        tool = ("-m", "tensorflow.python.tools.saved_model_cli")
-        np.save(self.folder / "images.npy", self.images)
-        inputs = f"images={self.folder}/images.npy"
-        options = ("--tag_set", "serve", "--signature_def", "serving_default")
-        run = start(*tool, "run", "--dir", self.path, *options, "--inputs", inputs)
-        labels = " ".join(map(str, self.logits.argmax(axis=1)))
-        self.assertIn(f"Result for output key label:\n[{labels}]", helper.finish(run))
-
-    def test_the_keras_file_opens_where_the_networks_can_be_imported(self):
-        requests, answers = self.folder / "images.npy", self.folder / "logits.npy"
-        np.save(requests, self.images)
-        file = self.path / "classifier.keras"
-        helper.finish(start("-c", LOAD_KERAS, helper.ROOT, file, requests, answers))
-        self.assertAllClose(np.load(answers), self.logits, rtol=0, atol=1e-5)
 
     def test_keras_takes_the_saved_model_as_a_layer(self):
         if not hasattr(keras.layers, "TFSMLayer"):

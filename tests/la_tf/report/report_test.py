@@ -508,19 +508,6 @@ class CommandTest(tf.test.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertRegex(result.stderr, r"\Aerror: --run_dir.*\.\n\Z")
 
-    def test_run_dir_may_be_repeated_and_quiet_is_quiet(self):
-        directory = pathlib.Path(self.create_tempdir().full_path)
-        paths = [copied(directory, name, method="baseline") for name in ("one", "two")]
-        result = self.run_command(
-            *(f"--run_dir={path}" for path in paths),
-            f"--report_dir={directory / 'to'}",
-            "--noviews",
-            "--verbosity=-1",
-        )
-        self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
-        self.assertEqual(result.stderr, "")
-        self.assertIn("<h1>2 runs</h1>", (directory / "to" / writing.NAME).read_text())
-
 
 if __name__ == "__main__":
     tf.test.main()

@@ -87,8 +87,9 @@ class SavingTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllClose(variables(loaded), variables(model), rtol=0, atol=1e-7)
 
     # Without a suffix Keras 2 writes a checkpoint of TensorFlow's, Keras 3 nothing.
+    # Keras 3 has no format of TensorFlow's own.
     @parameterized.parameters(
-        *["model.weights.h5", "model"][: 2 if keras_generation.NUMBER == 2 else 1]
+        [("model.weights.h5",), ("model",)][: 2 if keras_generation.NUMBER == 2 else 1]
     )
     def test_weights_alone(self, name):
         model, other = _model(), _model()

@@ -24,7 +24,7 @@ class ApplicationsTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(network.layers[-1].name, "logits")
         self.assertEqual(network.output.dtype, "float32")
         # Its own preprocessing, between the input and the first weights.
-        first = network.get_layer("Conv").input
+        first = next(layer for layer in network.layers if layer.weights).input
         inside = keras.Model(network.input, first)(images)
         self.assertAllClose(inside, images / 127.5 - 1.0, atol=1e-5)
 

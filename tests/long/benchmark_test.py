@@ -1,11 +1,43 @@
-"""The benchmark of views runs and prints its table; what it measures is not tested."""
+"""Benchmarks that need processes of their own, or to compile all views."""
 
+import os
+import subprocess
+import sys
 from unittest import mock
 
 from absl.testing import absltest
 
 from la_tf.benchmark import pillow, processes, views
 from tests.la_tf.benchmark.benchmark_test import printed
+
+NAME = "tests.long.benchmark_test"
+
+
+def measure(number, options):
+    """What the process of its own is asked for."""
+    tensorflow = sys.modules["tensorflow"]
+    return {"number": number, **options, "version": tensorflow.__version__}
+
+
+class ProcessesTest(absltest.TestCase):
+    def test_a_process_of_its_own_has_tensorflow_and_answers(self):
+        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        with mock.patch.dict(os.environ, path):
+            answer = processes.measure(NAME, 6, {"e_step": "separate"})
+        import tensorflow as tf
+
+        expected = {"number": 6, "e_step": "separate", "version": tf.__version__}
+        self.assertEqual(answer, expected)
+
+    def test_what_is_started_on_one_core_has_one(self):
+        if not hasattr(os, "sched_getaffinity"):
+            self.skipTest("this system does not tell which cores a process may use")
+        program = "import os; print(len(os.sched_getaffinity(0)))"
+        before = os.sched_getaffinity(0)
+        with processes.on_cores(1):
+            told = subprocess.check_output([sys.executable, "-c", program], text=True)
+        self.assertEqual(int(told), 1)
+        self.assertEqual(os.sched_getaffinity(0), before)
 
 
 class ViewsTest(absltest.TestCase):

@@ -3,10 +3,7 @@
 import contextlib
 import io
 import itertools
-import os
 import random
-import subprocess
-import sys
 from unittest import mock
 
 import numpy as np
@@ -15,14 +12,6 @@ from absl.testing import absltest
 from la_tf.benchmark import __main__ as benchmark_command
 from la_tf.benchmark import methods, networks, pillow, processes, steps
 from tests import helper
-
-NAME = "tests.la_tf.benchmark.benchmark_test"
-
-
-def measure(number, options):
-    """What the process of its own is asked for."""
-    tensorflow = sys.modules["tensorflow"]
-    return {"number": number, **options, "version": tensorflow.__version__}
 
 
 def printed(function, *arguments):
@@ -33,25 +22,6 @@ def printed(function, *arguments):
 
 
 class ProcessesTest(absltest.TestCase):
-    def test_a_process_of_its_own_has_tensorflow_and_answers(self):
-        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
-        with mock.patch.dict(os.environ, path):
-            answer = processes.measure(NAME, 6, {"e_step": "separate"})
-        import tensorflow as tf
-
-        expected = {"number": 6, "e_step": "separate", "version": tf.__version__}
-        self.assertEqual(answer, expected)
-
-    def test_what_is_started_on_one_core_has_one(self):
-        if not hasattr(os, "sched_getaffinity"):
-            self.skipTest("this system does not tell which cores a process may use")
-        program = "import os; print(len(os.sched_getaffinity(0)))"
-        before = os.sched_getaffinity(0)
-        with processes.on_cores(1):
-            told = subprocess.check_output([sys.executable, "-c", program], text=True)
-        self.assertEqual(int(told), 1)
-        self.assertEqual(os.sched_getaffinity(0), before)
-
     def test_memory_is_counted_in_megabytes(self):
         before = processes.peak_megabytes()
         held = np.ones(64 << 20, np.uint8)

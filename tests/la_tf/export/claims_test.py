@@ -113,8 +113,10 @@ class ServerTest(tf.test.TestCase):
         alone = server.from_bytes(tf.constant(good))
         mixed = [file for pair in zip(good, map(bomb, KINDS)) for file in pair]
         answers = server.from_bytes(tf.constant(mixed))
-        for name in ("probabilities", "label", "name", "error"):
+        for name in ("label", "name", "error"):
             self.assertAllEqual(answers[name][::2], alone[name])
+        # Kernels may round otherwise for another size of batch.
+        self.assertAllClose(answers["probabilities"][::2], alone["probabilities"])
         for error in answers["error"][1::2].numpy():
             self.assertEqual(
                 error,

@@ -215,7 +215,8 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
             network.classifier, freezing.BACKBONE if head_alone else config.freeze
         )
         # Keras trains the layers that could learn when `compile` was called.
-        network.compile(network.optimizer, jit_compile=config.jit_compile)
+        with network.distribute_strategy.scope():
+            network.compile(network.optimizer, jit_compile=config.jit_compile)
     training = batches.training(
         source.train,
         maker,

@@ -1,6 +1,5 @@
 """A run of several replicas on one machine by the command line."""
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 from absl.testing import absltest
 
 from la_tf.run import folder as run_folder
+from tests import helper
 
 FLAGS = (
     "--model=wrn_10_1",
@@ -21,23 +21,34 @@ FLAGS = (
 
 
 class MirroredRunTest(absltest.TestCase):
-    def test_two_replicas_train_and_evaluate(self):
-        run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"
+    def train(self, run_dir, *flags):
+        """Train by the command, without a traceback."""
         done = subprocess.run(
-            [sys.executable, "-m", "la_tf.train", *FLAGS, f"--run_dir={run_dir}"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            [
+                *(sys.executable, "-m", "la_tf.train", *FLAGS, *flags),
+                f"--run_dir={run_dir}",
+            ],
+            env=helper.environment(),
             capture_output=True,
             text=True,
             check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
-        folder = run_folder.RunFolder(run_dir)
+        return run_folder.RunFolder(run_dir)
+
+    def test_two_replicas_train_evaluate_and_fine_tune(self):
+        directory = pathlib.Path(self.create_tempdir().full_path)
+        folder = self.train(directory / "run")
         self.assertEqual([row["step"] for row in folder.rows()], [2, 4])
         # Every policy's weight of both replicas is in the prior.
         self.assertEqual(folder.policies().shape, (2, 256))
         for prior in folder.policies():
             self.assertAlmostEqual(float(prior.sum()), 1, places=4)
+        # The layers that learn change between the epochs.
+        flags = (f"--init_from={folder.path}", "--head_epochs=1")
+        tuned = self.train(directory / "tuned", *flags)
+        self.assertEqual([row["step"] for row in tuned.rows()], [2, 4])
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from la_tf import config, draws, em, keras_generation
+from la_tf import draws, em, keras_generation
 from la_tf.learners.learner import LearnerUpdates, Nothing
 from la_tf.prior import PolicyMovingAverage, PolicyPrior
-from la_tf.step import health, passes, training_batch, update
+from la_tf.step import arguments, health, passes, training_batch, update
 from la_tf.step import weights as step_weights
 from la_tf.step.health import StopOnNonFinite
 from la_tf.step.moving_averages import MovingAverages
@@ -90,14 +90,14 @@ class LatentAugment(keras_generation.Model):
     ):
         # The classifier's type decides whether the loss is scaled; pixels stay exact.
         super().__init__(dtype=classifier.dtype_policy, autocast=False)
-        _check(sigma, weight_decay, clip_norm)
-        _check_options(e_step=e_step, ubs_choice=ubs_choice)
-        _check_shares(
+        arguments.check_numbers(sigma, weight_decay, clip_norm)
+        arguments.check_options(e_step=e_step, ubs_choice=ubs_choice)
+        arguments.check_shares(
             label_smoothing=label_smoothing, backbone_rate=backbone_rate, ema=ema
         )
-        _check_logits(classifier)
-        _check_scope(classifier)
-        _check_counts(
+        arguments.check_logits(classifier)
+        arguments.check_scope(classifier)
+        arguments.check_counts(
             ubs_select=ubs_select, view_chunk=view_chunk, backward_views=backward_views
         )
         self.classifier = classifier
@@ -248,14 +248,14 @@ class LatentAugment(keras_generation.Model):
             run_eagerly: runs the step without a graph, to debug it.
             steps_per_execution: 1. It is here to say why no other number will do.
         """
-        _check_scope(self.classifier)
+        arguments.check_scope(self.classifier)
         if loss is not None:
             raise ValueError(
                 "The loss of LatentAugment is built in, the weighted cross-entropy of "
                 "eq. 4: leave out loss."
             )
         self._own_metrics = []
-        self._own_metrics = _checked_metrics(metrics, self.metrics)
+        self._own_metrics = arguments.checked_metrics(metrics, self.metrics)
         if steps_per_execution != 1:
             raise ValueError(
                 f"steps_per_execution is {steps_per_execution}, but the prior moves "
@@ -355,7 +355,7 @@ class LatentAugment(keras_generation.Model):
 
     def _begin(self, batch):
         """Return the step's `Forward`, the averages before it, and a seed for draws."""
-        _check_views(
+        arguments.check_views(
             batch.policies.shape[1],
             ubs_select=self._ubs_select,
             backward_views=self._backward_views,
@@ -503,82 +503,3 @@ def _classes(labels):
 
 def _is_one_hot(labels):
     return labels.shape.rank == 2 and labels.shape[-1] > 1
-
-
-def _check_logits(classifier):
-    """Refuse a classifier that is seen to give probabilities."""
-    layers = getattr(classifier, "layers", None)
-    last = getattr(layers[-1], "activation", None) if layers else None
-    if last in (keras.activations.softmax, keras.activations.sigmoid):
-        raise ValueError(
-            f"The classifier ends in {last.__name__}, but its loss is taken of logits: "
-            "leave that activation out."
-        )
-
-
-def _check_scope(classifier):
-    """Refuse a classifier that was made under another strategy than the present one."""
-    strategy = tf.distribute.get_strategy()
-    made = classifier.variables if classifier.built else []
-    for variable in map(keras_generation.tensorflow_variable, made):
-        if not strategy.extended.variable_created_in_scope(variable):
-            raise ValueError(
-                "The classifier was made under another strategy than the one it is to "
-                "be trained under: make the classifier, LatentAugment and the "
-                "optimizer, and call compile, inside the same strategy.scope()."
-            )
-
-
-def _checked_metrics(metrics, built_in):
-    metrics = list(metrics or ())
-    taken = {metric.name for metric in built_in}
-    for metric in metrics:
-        name = getattr(metric, "name", metric)
-        if name in taken:
-            raise ValueError(
-                f"A metric called {name} is built in: leave it out, or give yours "
-                "another name."
-            )
-        if not isinstance(metric, keras.metrics.Metric):
-            raise ValueError(
-                f"metrics holds {metric!r}; give objects of one-hot labels and logits, "
-                "such as keras.metrics.TopKCategoricalAccuracy(3)."
-            )
-    return metrics
-
-
-def _check_shares(**shares):
-    for name, share in shares.items():
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"{name} is {share}; it must be from 0 to 1.")
-
-
-def _check(sigma, weight_decay, clip_norm):
-    if not sigma >= 0.0:
-        raise ValueError(f"sigma is {sigma}; it must be from 0 to inf.")
-    if not weight_decay >= 0.0:
-        raise ValueError(f"weight_decay is {weight_decay}; it must not be negative.")
-    if clip_norm is not None and not clip_norm > 0.0:
-        raise ValueError(f"clip_norm is {clip_norm}; it must be above 0, or None.")
-
-
-def _check_options(**options):
-    for name, value in options.items():
-        known = config.options(name)
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}; choose one of {', '.join(known)}.")
-
-
-def _check_counts(**counts):
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise ValueError(f"{name} is {count}; it must be at least 1, or None.")
-
-
-def _check_views(num_views, **counts):
-    for name, count in counts.items():
-        if count is not None and count > num_views:
-            raise ValueError(
-                f"{name} is {count}, but the batch has only {num_views} view(s) of "
-                "each image: lower it, or make more views."
-            )

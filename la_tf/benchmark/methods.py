@@ -18,7 +18,7 @@ from la_tf.config import TrainConfig
 MODEL = "wrn_16_1"
 SIDE = 32
 BATCH = 32
-ROUNDS = 9
+ROUNDS = 21
 SECONDS = 0.25  # the least that a turn takes
 
 REFERENCE = "randaugment"

@@ -121,10 +121,10 @@ def _unpacked(dataset, archive, folder, official):
 def unpack(archive, folder):
     """Write a tar archive's files into `folder`, without their own folders.
 
-    Only plain files are written, by their last name: nothing anywhere else, nothing
-    twice, and not more than `_MOST_UNPACKED` bytes.
+    Only plain files are written, by their last name, the first of a name alone: nothing
+    anywhere else, and not more than `_MOST_UNPACKED` bytes.
     """
-    unpacked = 0
+    unpacked, names = 0, set()
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
@@ -135,14 +135,11 @@ def unpack(archive, folder):
                         "is not the archive it should be."
                     )
                 name = pathlib.PurePath(member.name).name
-                if member.isfile() and name not in ("", ".."):
-                    # "x" refuses a name that was there before.
-                    with open(folder / name, "xb") as file:
-                        shutil.copyfileobj(tar.extractfile(member), file)
-    except FileExistsError as error:
-        raise UserError(
-            f"{archive} holds {error.filename} twice; get it again."
-        ) from None
+                if not member.isfile() or name in ("", "..") or name in names:
+                    continue
+                names.add(name)
+                with open(folder / name, "xb") as file:
+                    shutil.copyfileobj(tar.extractfile(member), file)
     except (EOFError, gzip.BadGzipFile, tarfile.TarError, zlib.error) as error:
         raise UserError(
             f"{archive} is cut off or damaged ({error}); get it again."

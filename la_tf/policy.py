@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -77,6 +78,16 @@ def pairs(policies):
     return tf.stack([policies // NUM_OPERATIONS, policies % NUM_OPERATIONS], axis=-1)
 
 
+@functools.cache
+def _program(space_name):
+    """Return the compiled program of a space's operations.
+
+    It is one for all that run in this process, since tracing it takes seconds. What a
+    layer draws comes to it as parameters, MixUp's share by its alpha too.
+    """
+    return compiled.Program(list(make_layers(spaces.get(space_name), 1.0).values()))
+
+
 class Policies:
     """Applies chosen operations to views: the layers and how they are run.
 
@@ -91,7 +102,7 @@ class Policies:
         self.names = space.operations
         self.layers = list(make_layers(space, mixup_alpha).values())
         self._on_host = on_host
-        self._form = (compiled.Program if on_host else families.Families)(self.layers)
+        self._form = _program(space.name) if on_host else families.Families(self.layers)
 
     def apply(self, views, labels, choice, seed):
         """Views and labels after each view's operations, in order.

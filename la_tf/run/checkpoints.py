@@ -244,7 +244,14 @@ def latest(folder, best=False):
             f"the run in {folder.path} has no checkpoint in {directory.name}/ yet; let "
             "it finish an epoch first."
         )
-    return str(saved[-1][1])
+    step, path = saved[-1]
+    wanted = (folder.summary() or {}).get("best_step" if best else "last_step", step)
+    if step != wanted:
+        raise UserError(
+            f"the checkpoint {directory / f'step-{wanted}'} of the finished run is lost; "
+            f"--checkpoint={path} is the newest that is there."
+        )
+    return str(path)
 
 
 def not_finite(variables):

@@ -297,10 +297,12 @@ def _summary(config, network, plan, history):
         "model": config.model,
         "method": config.method,
         "epochs": plan.epochs,
+        "last_step": last["step"],
         "last_accuracy": last["test_accuracy"],
         "last_top_5": last["test_top_5"],
         "best_accuracy": best["test_accuracy"],
         "best_epoch": best["epoch"],
+        "best_step": best["step"],
         "best_chosen_on": "held-out images" if config.holdout else "test images",
         "seconds": round(history.seconds, 1),
         "parameters": sum(

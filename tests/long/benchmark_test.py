@@ -1,4 +1,4 @@
-"""Benchmarks that need processes of their own, or to compile all views."""
+"""The benchmarks run; what they measure is not tested."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from la_tf.benchmark import pillow, processes, views
+from la_tf.benchmark import methods, networks, pillow, processes, steps, views
 from tests.la_tf.benchmark.benchmark_test import printed
 
 NAME = "tests.long.benchmark_test"
@@ -38,6 +38,32 @@ class ProcessesTest(absltest.TestCase):
             told = subprocess.check_output([sys.executable, "-c", program], text=True)
         self.assertEqual(int(told), 1)
         self.assertEqual(os.sched_getaffinity(0), before)
+
+
+class MeasuredTest(absltest.TestCase):
+    def test_a_network_is_measured(self):
+        changes = {"SECONDS": 0.001, "RUNS": 2, "_batch_size": lambda name: 2}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(networks, name, value))
+        result = networks.measure("wrn_10_1")
+        for way in ("forward", "backward"):
+            self.assertLen(result[way], 2)
+            self.assertGreater(min(result[way]), 0)
+        self.assertGreaterEqual(result["megabytes"], 0)
+
+    def test_a_step_is_measured(self):
+        changes = {"MODEL": "wrn_10_1", "SIDE": 8, "BATCH": 2, "STEPS": 1}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(steps, name, value))
+        result = steps.measure(2, {"e_step": "separate"})
+        self.assertGreater(result["median"], 0)
+        self.assertEqual(result["fastest"], result["slowest"])
+
+    def test_a_method_s_step_is_measured(self):
+        changes = {"MODEL": "wrn_10_1", "SIDE": 8, "BATCH": 2, "SECONDS": 1e-6}
+        for name, value in changes.items():
+            self.enter_context(mock.patch.object(methods, name, value))
+        self.assertGreater(methods.Case({"method": "baseline"}).seconds(), 0)
 
 
 class ViewsTest(absltest.TestCase):

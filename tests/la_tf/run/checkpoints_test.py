@@ -158,6 +158,16 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual((run_dir / "metrics.csv").read_bytes(), before)
         self.assertLen(store.found(run_dir / "checkpoints"), 4)
 
+    def test_an_older_checkpoint_is_not_taken_for_the_last_of_a_finished_run(self):
+        folder = run_folder.RunFolder(self.copy())
+        steps = {"last": 20, "best": folder.summary()["best_step"]}
+        for checkpoint, step in steps.items():
+            restored = restore.load(folder, checkpoint).checkpoint
+            self.assertEqual(pathlib.Path(restored).name, f"step-{step}")
+        (folder.checkpoints / "step-20.index").unlink()
+        with self.assertRaisesRegex(UserError, "step-20 .* is lost.*/step-15 is the"):
+            restore.load(folder)
+
     def test_the_best_weights_are_those_that_the_summary_names(self):
         # A kill between the last epoch's checkpoint and that of its best weights.
         best = 5 * run_folder.RunFolder(self.whole).summary()["best_epoch"]

@@ -6,7 +6,8 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import la_tf
-from la_tf import draws, layers
+from la_tf import draws, layers, policy
+from la_tf.methods.autoaugment import SUB_POLICIES
 from tests import helper
 from tests.la_tf.ops import parity_test
 
@@ -58,6 +59,26 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
                 parity_test.pillow(space, name, image, 14, sign) for sign in (1, -1)
             ]
             self.assertTrue(any(np.array_equal(result, way) for way in ways), name)
+
+    def test_every_sub_policy_of_autoaugment_is_pillows(self):
+        image = _images()[:1]
+        labels = tf.ones([25, 1, 1])
+        for name in ("cifar10", "svhn", "imagenet"):
+            rule = layers.AutoAugment(name).rule
+            choice = rule.showing(tf.range(25)[:, tf.newaxis], None)
+            views = tf.constant(np.tile(image[:, np.newaxis], [25, 1, 1, 1, 1]))
+            changer = policy.Policies(rule.space, on_host=False)
+            changed, _ = changer.apply(views, labels, choice, tf.constant([1, 2]))
+            for result, sub_policy in zip(changed[:, 0].numpy(), SUB_POLICIES[name]):
+                ways = [image[0]]
+                for operation, _, level in sub_policy:
+                    ways = [
+                        parity_test.pillow(rule.space.name, operation, way, level, sign)
+                        for way in ways
+                        for sign in (1, -1)
+                    ]
+                same = [np.array_equal(result, way) for way in ways]
+                self.assertTrue(any(same), (name, sub_policy))
 
     def test_in_a_dataset_and_in_a_model(self):
         images = _images()

@@ -1,0 +1,216 @@
+"""Measure what decides LatentAugment's weights, in runs that kept all checkpoints.
+
+python studies/weights.py RUN [RUN ...]
+
+Every training image is changed by each of the 256 policies once. Of each policy this
+gives, at several epochs, its weight h̃ among views drawn as in training, and its use:
+how fast the loss on the test images would fall, to first order, if the network followed
+the gradient of that policy's views. One row a run and epoch goes to
+studies/weights/results.csv, and a drawing of the last epoch beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import pathlib
+import sys
+
+import numpy as np
+from scipy import stats
+
+from la_tf import environment
+
+environment.settle()
+
+import tensorflow as tf  # noqa: E402
+
+from la_tf import drawing, draws, em, policy  # noqa: E402
+from la_tf.run import build, checkpoints, folder, store  # noqa: E402
+
+EPOCHS = (1, 5, 10, 25, 50, 75, 100)
+VIEWS = 6
+OUTPUT = pathlib.Path(__file__).parent / "weights"
+# Relative to the weights' norm: far enough for float32, near enough for a slope.
+STEP = 1e-3
+CHUNK = 16
+
+
+def main(runs):
+    """Measure these runs and write the table."""
+    rows, last = [], {}
+    for run in runs:
+        history = []
+        for measured in _measure_run(folder.RunFolder(run)):
+            history.append(measured)
+            print(f"{run}: epoch {measured['epoch']}", flush=True)
+        rows += _rows(run, history)
+        last[run] = history[-1]
+    OUTPUT.mkdir(exist_ok=True)
+    with open(OUTPUT / "results.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    _draw(list(last.values())[0], OUTPUT / "usefulness.png")
+
+
+def _measure_run(run):
+    config = run.config()
+    source = build.load_source(config)
+    classifier = build.classifier_for(config, source)
+    views, labels = changed_images(config, source)
+    steps = {int(row["step"]): int(row["epoch"]) for row in run.rows()}
+    for step, path in store.found(run.checkpoints):
+        if steps.get(step) not in EPOCHS:
+            continue
+        checkpoints.restore_classifier(classifier, path)
+        losses = _losses(classifier, views, labels)
+        yield {
+            "epoch": steps[step],
+            "seed": config.seed,
+            "losses": losses,
+            "weights": weights(losses, config.sigma),
+            "use": usefulness(classifier, source.test, views, labels),
+            "prior": run.policies()[steps[step] - 1],
+        }
+
+
+def changed_images(config, source):
+    """Return every training image after every policy, and the labels: [B, 256, ...]."""
+    images, labels = source.train.images, source.train.labels
+    count = len(images)
+    policies = tf.tile(tf.range(policy.NUM_POLICIES)[tf.newaxis], [count, 1])
+    levels = draws.below([count, policy.NUM_POLICIES, 2], [1, 2], 10)
+    choice = policy.Choice(policies, policy.pairs(policies), levels)
+    views = tf.repeat(images[:, tf.newaxis], policy.NUM_POLICIES, axis=1)
+    hot = tf.one_hot(labels, source.num_classes)[:, tf.newaxis]
+    hot = tf.repeat(hot, policy.NUM_POLICIES, axis=1)
+    changer = policy.Policies(mixup_alpha=config.mixup_alpha)
+    return changer.apply(views, hot, choice, tf.constant([3, 4], tf.int64))
+
+
+def weights(losses, sigma, seed=0):
+    """Return h̃ of every view [B, 256], each among views as training would draw them.
+
+    An image's 256 policies are dealt at random into groups of six; the four that are
+    left over, and the prior, have no part in it.
+
+    Args:
+        losses: [B, 256].
+        sigma: of eq. 3.
+        seed: of the groups.
+    """
+    generator = np.random.default_rng(seed)
+    count = losses.shape[1] // VIEWS * VIEWS
+    order = generator.permuted(np.tile(np.arange(losses.shape[1]), [len(losses), 1]), 1)
+    order = order[:, :count]
+    grouped = np.take_along_axis(losses, order, 1).reshape(len(losses), -1, VIEWS)
+    likelihood = np.exp(-grouped)
+    uniform = np.full_like(likelihood, 1 / losses.shape[1])
+    chosen = em.softmin(em.posterior(uniform, likelihood), sigma).numpy()
+    result = np.full(losses.shape, np.nan, np.float32)
+    np.put_along_axis(result, order, chosen.reshape(len(losses), -1), 1)
+    return result
+
+
+def usefulness(classifier, test, views, labels):
+    """Return d(test loss)/d(learning rate) of a step on each view, negated: [B, 256].
+
+    By central differences along the gradient of the test loss: two forward passes of
+    each view tell its own gradient's part in that direction.
+    """
+    variables = classifier.trainable_variables
+    with tf.GradientTape() as tape:
+        hot = tf.one_hot(test.labels, labels.shape[-1])
+        loss = -tf.reduce_mean(
+            em.log_likelihood(classifier(test.images, training=False), hot)
+        )
+    direction = tape.gradient(loss, variables)
+    length = STEP * tf.linalg.global_norm(variables) / tf.linalg.global_norm(direction)
+    found = []
+    for sign in (1.0, -1.0):
+        _move(variables, direction, sign * length)
+        found.append(_losses(classifier, views, labels))
+        _move(variables, direction, -sign * length)
+    return (found[0] - found[1]) / (2 * float(length))
+
+
+def _move(variables, direction, length):
+    for variable, slope in zip(variables, direction):
+        variable.assign_add(length * slope)
+
+
+def _losses(classifier, views, labels):
+    """Return the loss of every view, [B, 256]."""
+    found = [
+        -em.log_likelihood(
+            classifier(tf.reshape(some, [-1, *some.shape[2:]]), training=False),
+            tf.reshape(hot, [-1, hot.shape[-1]]),
+        )
+        for some, hot in zip(
+            tf.split(views, views.shape[1] // CHUNK, 1),
+            tf.split(labels, labels.shape[1] // CHUNK, 1),
+        )
+    ]
+    return np.concatenate([np.reshape(one, [len(views), -1]) for one in found], 1)
+
+
+def _rows(run, history):
+    """Return a row of figures for each epoch that was measured."""
+    rows = []
+    for now, later in zip(history, [*history[1:], None]):
+        of_policy = np.nanmean(now["weights"], 0)
+        rows.append(
+            {
+                "run": pathlib.Path(run).name,
+                "seed": now["seed"],
+                "epoch": now["epoch"],
+                "loss": np.mean(now["losses"]),
+                "weight_5_percent": VIEWS * np.nanpercentile(now["weights"], 5),
+                "weight_95_percent": VIEWS * np.nanpercentile(now["weights"], 95),
+                "policy_weight_least": VIEWS * of_policy.min(),
+                "policy_weight_most": VIEWS * of_policy.max(),
+                "between_halves": _halves(now["weights"]),
+                "with_next_epoch": _rank_correlation(
+                    of_policy,
+                    None if later is None else np.nanmean(later["weights"], 0),
+                ),
+                "prior_with_weight": _rank_correlation(now["prior"], of_policy),
+                "prior_with_use": _rank_correlation(now["prior"], now["use"].mean(0)),
+                "weight_with_use": _rank_correlation(of_policy, now["use"].mean(0)),
+                "loss_with_use": _rank_correlation(
+                    now["losses"].mean(0), now["use"].mean(0)
+                ),
+            }
+        )
+    return rows
+
+
+def _halves(values):
+    """Return how alike the policies' means over two halves of the images are."""
+    return _rank_correlation(np.nanmean(values[::2], 0), np.nanmean(values[1::2], 0))
+
+
+def _rank_correlation(first, second):
+    if second is None:
+        return float("nan")
+    return stats.spearmanr(first, second, nan_policy="omit").statistic
+
+
+def _draw(measured, path):
+    """Draw the policies' weights and uses at the last epoch."""
+    with drawing.style():
+        figure = drawing.new_figure(5, 4)
+        axes = figure.add_subplot()
+        axes.scatter(
+            VIEWS * np.nanmean(measured["weights"], 0),
+            measured["use"].mean(0),
+            s=12,
+            color=drawing.SERIES[0],
+        )
+        axes.set_xlabel("mean weight of the policy, times K")
+        axes.set_ylabel("use: fall of the test loss a unit of learning rate")
+        path.write_bytes(drawing.png(figure))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

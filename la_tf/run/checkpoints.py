@@ -248,8 +248,8 @@ def latest(folder, best=False):
     wanted = (folder.summary() or {}).get("best_step" if best else "last_step", step)
     if step != wanted:
         raise UserError(
-            f"the checkpoint {directory / f'step-{wanted}'} of the finished run is lost; "
-            f"--checkpoint={path} is the newest that is there."
+            f"the checkpoint {directory / f'step-{wanted}'} of the finished run is "
+            f"lost; --checkpoint={path} is the newest that is there."
         )
     return str(path)
 

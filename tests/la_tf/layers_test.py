@@ -85,7 +85,8 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
         host, device = layers.RandAugment(2, 9), layers.RandAugment(2, 9, on_host=False)
         data = tf.data.Dataset.from_tensor_slices(images).batch(6)
         own_draws = data.map(host).element_spec
-        self.assertEqual((own_draws.shape[1:], own_draws.dtype), ([16, 16, 3], tf.uint8))
+        self.assertEqual(own_draws.shape[1:], [16, 16, 3])
+        self.assertEqual(own_draws.dtype, tf.uint8)
         seeds = tf.data.Dataset.range(9).map(lambda step: tf.stack([step, 7]))
         data = tf.data.Dataset.zip((data, seeds)).map(host.apply, num_parallel_calls=2)
         for step, changed in enumerate(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import io
 import os
 import pathlib
@@ -47,14 +48,7 @@ def decoded(paths, image_size, skip_bad_images):
     """
     import tensorflow as tf
 
-    from la_tf.data.sources import decoding
-
-    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
-    def pixels(encoded):
-        image = decoding.decode(encoded)
-        if image_size is None:
-            return image
-        return decoding.central_part(image, image_size, image_size)
+    pixels = _decoder(image_size)
 
     def read(path):
         encoded = decodable_bytes(path)
@@ -72,6 +66,23 @@ def decoded(paths, image_size, skip_bad_images):
     if not images:
         return np.empty((0, 1, 1, 3), np.uint8), np.empty(0, np.int64)
     return np.stack(images), np.asarray(good)
+
+
+@functools.cache
+def _decoder(image_size):
+    """Return the function from a file's bytes to its pixels, traced once for a size."""
+    import tensorflow as tf
+
+    from la_tf.data.sources import decoding
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def pixels(encoded):
+        image = decoding.decode(encoded)
+        if image_size is None:
+            return image
+        return decoding.central_part(image, image_size, image_size)
+
+    return pixels
 
 
 def readable(paths, skip_bad_images):

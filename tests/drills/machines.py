@@ -45,7 +45,7 @@ def run(root):
 
 def _lose(run_dir, whole, victim, number):
     started, addresses = _start(run_dir)
-    _wait_for_checkpoint(run_dir)
+    _wait_for_checkpoint(run_dir, started)
     started[victim].signal(number)
     lost_at = time.monotonic()
     survivor = started[1 - victim].wait()
@@ -68,7 +68,7 @@ def _lose(run_dir, whole, victim, number):
 def _restart(run_dir, whole):
     """The worker is back at once, the chief when it has heard of the loss."""
     (chief, worker), addresses = _start(run_dir)
-    _wait_for_checkpoint(run_dir)
+    _wait_for_checkpoint(run_dir, (chief, worker))
     worker.signal(signal.SIGKILL)
     worker.wait()
     lost_at = time.monotonic()
@@ -90,14 +90,15 @@ def _restart(run_dir, whole):
 def _alone(run_dir):
     addresses = commands.free_addresses(2)
     chief = _worker(run_dir, addresses, 0)
-    time.sleep(25)
+    told = chief.wait_until_said(f"waiting for {addresses[1]}")
     chief.signal(signal.SIGKILL)
-    ended = chief.wait()
-    return f"waiting for {addresses[1]}" in ended.said, ended.said
+    return told, chief.wait().said
 
 
-def _wait_for_checkpoint(run_dir):
+def _wait_for_checkpoint(run_dir, started):
     while not list((run_dir / "checkpoints").glob("step-*.index")):
+        for command in started:
+            assert not command.has_ended(), command.wait().said
         time.sleep(0.05)
 
 

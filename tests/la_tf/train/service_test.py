@@ -10,9 +10,8 @@ import tensorflow as tf
 from la_tf.config import TrainConfig
 from la_tf.data import batches
 from la_tf.errors import UserError
-from la_tf.run import checkpoints, recorder
-from la_tf.run import folder as run_folder
 from la_tf.train import loop, service
+from tests import runs
 
 PLAN = batches.Plan(seed=0, batch_size=4, epochs=5, steps_per_epoch=10)
 
@@ -61,20 +60,36 @@ class LostBatchesTest(tf.test.TestCase):
         self.assertEqual(loop._spans(plain, PLAN, 50), [])
 
     def test_an_epoch_that_ends_too_soon_is_no_epoch(self):
-        folder = run_folder.RunFolder(self.create_tempdir().full_path)
-        model = tf.Module()
-        model.classifier = tf.Module()
-        model.averaged = None
-        model.metrics, model.distribute_strategy = [], tf.distribute.get_strategy()
-        history = recorder.Recorder(folder, PLAN, None, ())
-        checkpointer = checkpoints.Checkpointer(
-            model, folder, PLAN, history, mock.Mock(), keep=2, minutes=1
+        whole = service.WholeEpochs(PLAN, first_step=15)
+        for batch in range(5):
+            whole.on_train_batch_end(batch)
+        whole.on_epoch_end(1)
+        for batch in range(7):
+            whole.on_train_batch_end(batch)
+        with self.assertRaisesRegex(UserError, "7 of its 10.*step 27.*--resume"):
+            whole.on_epoch_end(2)
+
+    def test_nothing_is_told_of_such_an_epoch(self):
+        # It is not evaluated, and its training is cut short by a batch.
+        config = runs.configuration(
+            self.create_tempdir().full_path + "/run",
+            method="baseline",
+            num_views=1,
+            final="none",
+            evaluate_every=0,
         )
-        checkpointer.global_step = 20
-        checkpointer.on_test_begin()
-        checkpointer.global_step = 17
-        with self.assertRaisesRegex(UserError, "3 batches too soon.*--resume"):
-            checkpointer.on_test_begin()
+        training = batches.training
+
+        def short(*arguments, **options):
+            return training(*arguments, **options).take(9)
+
+        with (
+            mock.patch.object(batches, "training", short),
+            self.assertRaisesRegex(UserError, "ended after 4 of its 5 batches"),
+        ):
+            runs.start(config)
+        self.assertLen(runs.rows(config.run_dir), 1)
+        runs.disable_determinism()
 
 
 if __name__ == "__main__":

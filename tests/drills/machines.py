@@ -50,6 +50,7 @@ def _lose(run_dir, whole, victim, number):
     lost_at = time.monotonic()
     survivor = started[1 - victim].wait()
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: told after {seconds:.0f} s", flush=True)
     if number == signal.SIGSTOP:
         started[victim].signal(signal.SIGKILL)
     started[victim].wait()
@@ -75,6 +76,7 @@ def _restart(run_dir, whole):
     again = _worker(run_dir, addresses, 1, ["--resume"])
     survivor = chief.wait()
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: told after {seconds:.0f} s", flush=True)
     told = survivor.is_refusal and addresses[1] in survivor.said
     ended = [_worker(run_dir, addresses, 0, ["--resume"]).wait(), again.wait()]
     if any(end.code for end in ended):

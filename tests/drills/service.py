@@ -63,6 +63,7 @@ def _lose(run_dir, whole, victim, returns):
         first = command.wait()
         again = ("--data_service=",)
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: {first.code} after {seconds:.0f} s", flush=True)
     last = commands.run("train", "--resume", *again, f"--run_dir={run_dir}")
     for pid in servers.values():
         commands.kill(pid)

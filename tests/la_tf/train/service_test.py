@@ -11,7 +11,6 @@ from la_tf.config import TrainConfig
 from la_tf.data import batches
 from la_tf.errors import UserError
 from la_tf.train import loop, service
-from tests import runs
 
 PLAN = batches.Plan(seed=0, batch_size=4, epochs=5, steps_per_epoch=10)
 
@@ -68,28 +67,6 @@ class LostBatchesTest(tf.test.TestCase):
             whole.on_train_batch_end(batch)
         with self.assertRaisesRegex(UserError, "7 of its 10.*step 27.*--resume"):
             whole.on_epoch_end(2)
-
-    def test_nothing_is_told_of_such_an_epoch(self):
-        # It is not evaluated, and its training is cut short by a batch.
-        config = runs.configuration(
-            self.create_tempdir().full_path + "/run",
-            method="baseline",
-            num_views=1,
-            final="none",
-            evaluate_every=0,
-        )
-        training = batches.training
-
-        def short(*arguments, **options):
-            return training(*arguments, **options).take(9)
-
-        with (
-            mock.patch.object(batches, "training", short),
-            self.assertRaisesRegex(UserError, "ended after 4 of its 5 batches"),
-        ):
-            runs.start(config)
-        self.assertLen(runs.rows(config.run_dir), 1)
-        runs.disable_determinism()
 
 
 if __name__ == "__main__":

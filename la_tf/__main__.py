@@ -20,7 +20,11 @@ COMMANDS = {
 
 def main():
     """Run the command that the command line names; the console script calls this."""
-    words = sys.argv[1:]
+    with cli.reader_may_leave():
+        _run(sys.argv[1:])
+
+
+def _run(words):
     if words[:1] == ["--version"]:
         print(f"la_tf {la_tf.__version__}")
     elif not words or words[0] in ("-h", "--help", "help"):

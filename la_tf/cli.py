@@ -4,6 +4,8 @@ import contextlib
 import io
 import logging as standard_logging
 import os
+import select
+import signal
 import sys
 import tempfile
 import traceback
@@ -17,6 +19,8 @@ from la_tf import environment, errors
 UNEXPECTED_ERROR = 1
 USER_ERROR = 2
 INTERRUPTED = 130
+# As a shell tells it of any program that SIGPIPE has ended.
+READER_GONE = 128 + signal.SIGPIPE
 
 
 def run(main, subjects=()):
@@ -24,14 +28,41 @@ def run(main, subjects=()):
 
     A mistake of the user's ends with one sentence on the error stream and exit code 2.
     An error that nobody foresaw ends with one line and exit code 1; its traceback is in
-    a file that the line names.
+    a file that the line names. Where nobody reads the output any more, it ends quietly.
 
     Args:
         main: what the command does.
         subjects: the words of which the command line must have one besides its flags;
             `main` is called with it.
     """
-    app.run(lambda argv: _call(main, argv[1:], subjects), flags_parser=_parse)
+    with reader_may_leave():
+        app.run(lambda argv: _call(main, argv[1:], subjects), flags_parser=_parse)
+
+
+@contextlib.contextmanager
+def reader_may_leave():
+    """Exit quietly once nobody reads the output, as after `| head`."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not _reader_is_gone():
+            raise
+        # Python writes the rest once more as it ends, and would complain.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
+        sys.exit(READER_GONE)
+
+
+def _reader_is_gone():
+    """Tell whether an output stream is a pipe, or the like, that nobody reads."""
+    poll = select.poll()
+    for stream in (1, 2):
+        poll.register(stream, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 def load_tensorflow(verbosity=0):
@@ -105,6 +136,9 @@ def _parse(argv):
         hint = errors.nearest(error.flagname, list(absl_flags.FLAGS), prefix="--")
         hint = hint or "--help lists the flags."
         return fail(f"there is no flag --{error.flagname}; {hint}")
+    except BrokenPipeError:
+        # Of the help, which nobody reads.
+        raise
     except (absl_flags.Error, OSError, ValueError) as error:
         # Some of absl's own flags, such as --stderrthreshold, raise a plain ValueError.
         return fail(" ".join(str(error).split()))
@@ -123,6 +157,8 @@ def _call(main, words, subjects):
         sys.stderr.write("\ninterrupted\n")
         return sys.exit(INTERRUPTED)
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            raise
         named = f"{error.filename}: " if error.filename else ""
         return fail(f"{named}{error.strerror or error}.")
     except Exception as error:

@@ -100,8 +100,8 @@ def read(path):
     except FileNotFoundError:
         return {}
     try:
-        found = [_parsed(row) for row in csv.DictReader(io.StringIO(text))]
-    except (KeyError, TypeError, ValueError):
+        found = _rows(text)
+    except (csv.Error, KeyError, TypeError, ValueError):
         raise UserError(
             f"{path} is damaged: it is not a table of results; mend or remove it."
         ) from None
@@ -137,6 +137,13 @@ def of_study(study, found):
         }
         for setting in study.settings
     }
+
+
+def _rows(text):
+    reader = csv.DictReader(io.StringIO(text))
+    if reader.fieldnames != list(_COLUMNS):
+        raise ValueError("another table")
+    return [_parsed(row) for row in reader]
 
 
 def _parsed(row):

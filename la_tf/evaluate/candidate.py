@@ -111,6 +111,9 @@ def _keras(path):
 
 
 def _tflite(path):
+    if not (path.parent / writer.SUMS_PATH).is_file():
+        # The interpreter crashes on a file that was cut: it must have been checked.
+        raise ValueError(f"{path} has no sums")
     interpreter = tf.lite.Interpreter(str(path), num_threads=os.cpu_count())
     run = interpreter.get_signature_runner()
     return lambda images: run(images=images)["logits"]

@@ -120,16 +120,6 @@ class Checkpointer(keras.callbacks.Callback):
         if asked_to_stop:
             raise RunStopped(self.global_step)
 
-    def on_test_begin(self, logs=None):
-        # Inside fit the epoch's training is over now.
-        done = self.global_step % self._plan.steps_per_epoch
-        if done:
-            raise UserError(
-                f"an epoch ended {self._plan.steps_per_epoch - done} batches too soon, "
-                f"after step {self.global_step}: whoever makes the batches has lost "
-                "them. The last checkpoint stays; go on from it with --resume."
-            )
-
     def on_epoch_end(self, epoch, logs=None):
         self._save()
         self._save_best()

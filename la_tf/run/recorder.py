@@ -54,7 +54,8 @@ class History(tf.train.experimental.PythonState):
         file = io.BytesIO()
         np.savez(
             file,
-            rows=json.dumps(self.rows),
+            # As bytes: NumPy would take four for every letter of a text.
+            rows=json.dumps(self.rows).encode(),
             priors=np.asarray(self.priors),
             metrics=self.metrics,
         )
@@ -63,7 +64,7 @@ class History(tf.train.experimental.PythonState):
     def deserialize(self, string_value):
         """Take up the history in these bytes."""
         with np.load(io.BytesIO(string_value), allow_pickle=False) as arrays:
-            self.rows = json.loads(str(arrays["rows"]))
+            self.rows = json.loads(arrays["rows"].item())
             self.priors = list(arrays["priors"])
             self.metrics = arrays["metrics"]
 

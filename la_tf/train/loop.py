@@ -120,6 +120,7 @@ def _train(config, folder, strategy):
                 watch,
                 *keeping_up,
                 StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
+                service.WholeEpochs(plan, first_step),
                 history,
                 *display,
                 tensorboard.TensorBoard(folder, config, history, source, maker),

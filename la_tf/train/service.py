@@ -17,6 +17,33 @@ from la_tf.run import cluster
 _DISPATCHER_SILENT, _NO_BATCH, _GIVE_UP = 10, 60, 600
 
 
+class WholeEpochs(keras.callbacks.Callback):
+    """Refuses an epoch for which not all batches have come, before it is recorded.
+
+    Args:
+        plan: of the run's batches.
+        first_step: the steps done before.
+    """
+
+    def __init__(self, plan, first_step):
+        super().__init__()
+        self._supports_tf_logs = True
+        self._plan = plan
+        self._step = first_step
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._step += 1
+
+    def on_epoch_end(self, epoch, logs=None):
+        done = self._step % self._plan.steps_per_epoch
+        if done:
+            raise UserError(
+                f"an epoch ended after {done} of its {self._plan.steps_per_epoch} "
+                f"batches, at step {self._step}: whoever makes them has lost the "
+                "others. The last checkpoint stays; go on from it with --resume."
+            )
+
+
 class ServiceWatch(keras.callbacks.Callback):
     """Tells for whom a run waits that gets no batches, and in the end gives up.
 

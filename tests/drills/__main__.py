@@ -20,6 +20,7 @@ NAMES = (
     *("service", "replicas", "soak"),
 )
 PAGE = helper.ROOT / "RELIABILITY.md"
+_CASES_BETWEEN_LINES = 25
 
 
 def main(names):
@@ -32,6 +33,8 @@ def main(names):
         try:
             for case, is_held, note in drill.run(root):
                 tried, held = tried + 1, held + is_held
+                if tried % _CASES_BETWEEN_LINES == 0:
+                    print(f"{name}: {held} of {tried} held so far", flush=True)
                 if not is_held:
                     print(f"{name}: NOT HELD: {case}\n    {note[-600:]}", flush=True)
         finally:

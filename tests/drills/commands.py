@@ -1,13 +1,16 @@
 """The program's commands, each in a process of its own that starts within a moment.
 
-This process imports TensorFlow once and uses nothing of it; the others are its forks.
+This process imports TensorFlow and the program once and uses nothing of them; the
+others are its forks.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import pickle
+import pkgutil
 import runpy
 import signal
 import socket
@@ -17,6 +20,7 @@ import time
 import traceback
 from typing import NamedTuple
 
+import la_tf
 from la_tf import environment
 from tests import helper
 
@@ -48,7 +52,13 @@ def preload():
     environment.settle()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras_cv  # noqa: F401
+    import sklearn.datasets  # noqa: F401
     import tensorflow_datasets  # noqa: F401
+
+    for module in pkgutil.walk_packages(la_tf.__path__, "la_tf."):
+        # A command's own module brings its flags, which are not those of the others.
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 
 
 class Command:
@@ -92,6 +102,15 @@ class Command:
         """Send it a signal."""
         os.kill(self.pid, number)
 
+    def wait_until_said(self, words, seconds=helper.PATIENCE):
+        """Whether it says these words on its error stream before it ends."""
+        until = time.monotonic() + seconds
+        while words not in self._read(1):
+            if self.has_ended() or time.monotonic() > until:
+                return words in self._read(1)
+            time.sleep(0.2)
+        return True
+
     def has_ended(self):
         """Whether it has; `wait` still tells how."""
         state = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1]
@@ -110,12 +129,16 @@ class Command:
                 code = HUNG
             else:
                 time.sleep(0.01)
-        texts = []
+        texts = [self._read(number) for number in range(2)]
         for file in self._files:
-            file.seek(0)
-            texts.append(file.read())
             file.close()
         return Ended(code, *texts, time.monotonic() - self._started)
+
+    def _read(self, number):
+        """Return what a stream's file holds; the process writes where it was."""
+        descriptor = self._files[number].fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, size, 0).decode("utf-8", "replace")
 
 
 def go_on(run_dir):

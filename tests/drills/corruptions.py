@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import sys
 
 from tests.drills import commands
 
@@ -33,6 +34,9 @@ def run(root):
     for file in sorted(files):
         for how in commands.DAMAGES:
             for name, use in uses.items():
+                if name == "report" and len(file.parts) > 1:
+                    # Without views it looks into no folder below the run's.
+                    continue
                 shutil.rmtree(copy)
                 shutil.copytree(whole, copy)
                 commands.damage(copy / file, how, generator)
@@ -108,8 +112,16 @@ def _trained_on(root, data_dir):
         *("--dataset=cifar10", f"--data_dir={data_dir}", f"--run_dir={run_dir}"),
         *("--model=wrn_10_1", "--method=baseline", "--epochs=1", "--batch_size=10"),
         *("--strategy=none", "--verbosity=-1"),
+        before=_end_before_training,
     )
     if ended.code:
         return None, ended
     data = json.loads((run_dir / "config.json").read_text())["data"]
     return data, ended
+
+
+def _end_before_training():
+    """In the new process: all images have been read by then, and their digest kept."""
+    from la_tf.train import loop
+
+    loop._fit = lambda *_: sys.exit(0)

@@ -10,7 +10,10 @@ from tests.drills import commands
 
 WHAT = "A random command line of any command: help, a sentence, or accepted."
 TIMES = 2000
-COMMANDS = ("benchmark", "evaluate", "export", "prepare", "preview", "report", "train")
+COMMANDS = (
+    *("benchmark", "compare", "evaluate", "export", "prepare", "preview", "report"),
+    "train",
+)
 VALUES = (
     *("", "0", "1", "-1", "7", "1e999", "nan", "inf", "-0.0", "1e-400", "0x10", "True"),
     *(
@@ -61,9 +64,10 @@ def _prepare(root):
     import os
 
     from la_tf import cli
+    from la_tf.compare import workers
 
     os.chdir(root)
-    cli.load_tensorflow = lambda *_: sys.exit(0)
+    cli.load_tensorflow = workers.make = lambda *_: sys.exit(0)
 
 
 def _flag_names(command):

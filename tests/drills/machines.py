@@ -45,11 +45,12 @@ def run(root):
 
 def _lose(run_dir, whole, victim, number):
     started, addresses = _start(run_dir)
-    _wait_for_checkpoint(run_dir)
+    _wait_for_checkpoint(run_dir, started)
     started[victim].signal(number)
     lost_at = time.monotonic()
     survivor = started[1 - victim].wait()
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: told after {seconds:.0f} s", flush=True)
     if number == signal.SIGSTOP:
         started[victim].signal(signal.SIGKILL)
     started[victim].wait()
@@ -68,13 +69,14 @@ def _lose(run_dir, whole, victim, number):
 def _restart(run_dir, whole):
     """The worker is back at once, the chief when it has heard of the loss."""
     (chief, worker), addresses = _start(run_dir)
-    _wait_for_checkpoint(run_dir)
+    _wait_for_checkpoint(run_dir, (chief, worker))
     worker.signal(signal.SIGKILL)
     worker.wait()
     lost_at = time.monotonic()
     again = _worker(run_dir, addresses, 1, ["--resume"])
     survivor = chief.wait()
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: told after {seconds:.0f} s", flush=True)
     told = survivor.is_refusal and addresses[1] in survivor.said
     ended = [_worker(run_dir, addresses, 0, ["--resume"]).wait(), again.wait()]
     if any(end.code for end in ended):
@@ -90,14 +92,15 @@ def _restart(run_dir, whole):
 def _alone(run_dir):
     addresses = commands.free_addresses(2)
     chief = _worker(run_dir, addresses, 0)
-    time.sleep(25)
+    told = chief.wait_until_said(f"waiting for {addresses[1]}")
     chief.signal(signal.SIGKILL)
-    ended = chief.wait()
-    return f"waiting for {addresses[1]}" in ended.said, ended.said
+    return told, chief.wait().said
 
 
-def _wait_for_checkpoint(run_dir):
+def _wait_for_checkpoint(run_dir, started):
     while not list((run_dir / "checkpoints").glob("step-*.index")):
+        for command in started:
+            assert not command.has_ended(), command.wait().said
         time.sleep(0.05)
 
 

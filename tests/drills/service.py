@@ -20,8 +20,6 @@ LOSSES = {
     "dispatcher restarted": ("dispatcher", True),
     "dispatcher gone": ("dispatcher", False),
 }
-# By then a run has said what it waits for, though not given up.
-SECONDS_UNTIL_TOLD = 75
 
 
 def run(root):
@@ -60,15 +58,12 @@ def _lose(run_dir, whole, victim, returns):
         told = first.code == 0 or first.is_refusal
         again = ()
     else:
-        while not command.has_ended() and time.monotonic() < lost_at + (
-            SECONDS_UNTIL_TOLD
-        ):
-            time.sleep(0.5)
+        told = command.wait_until_said(f"//{dispatcher}")
         command.signal(signal.SIGKILL)
         first = command.wait()
-        told = f"//{dispatcher}" in first.said
         again = ("--data_service=",)
     seconds = time.monotonic() - lost_at
+    print(f"{run_dir.name}: {first.code} after {seconds:.0f} s", flush=True)
     last = commands.run("train", "--resume", *again, f"--run_dir={run_dir}")
     for pid in servers.values():
         commands.kill(pid)

@@ -12,6 +12,7 @@ from absl.testing import absltest, parameterized
 
 from la_tf import cli
 from la_tf.errors import UserError
+from tests import helper
 
 
 def ended(main):
@@ -63,6 +64,31 @@ class EndTest(parameterized.TestCase):
         self.assertEqual((code, said), (1, "unexpected error: KeyError: 'first'\n"))
 
 
+class ReaderTest(parameterized.TestCase):
+    @parameterized.parameters(
+        ("la_tf", "-h"), ("la_tf.train", "--help"), ("la_tf.train", "--no_such=1")
+    )
+    def test_a_reader_that_goes_away_ends_it_quietly(self, module, flag):
+        reader, writer = os.pipe()
+        os.close(reader)
+        to_errors = "no_such" in flag
+        ended = subprocess.run(
+            [sys.executable, "-m", module, flag],
+            env=helper.environment(),
+            stdout=subprocess.PIPE if to_errors else writer,
+            stderr=writer if to_errors else subprocess.PIPE,
+            check=False,
+        )
+        os.close(writer)
+        self.assertEqual(ended.returncode, 141, ended.stderr)
+        self.assertFalse(ended.stdout or ended.stderr)
+
+    def test_a_pipe_that_is_not_the_output_s_is_told(self):
+        broken = BrokenPipeError(errno.EPIPE, "Broken pipe", "a/pipe")
+        code, said = ended(raising(broken))
+        self.assertEqual((code, said), (2, "error: a/pipe: Broken pipe.\n"))
+
+
 class FlagsTest(parameterized.TestCase):
     # absl defines these itself, and checks them itself.
     @parameterized.parameters(
@@ -71,7 +97,7 @@ class FlagsTest(parameterized.TestCase):
     def test_absl_s_own_flags(self, flag):
         ended = subprocess.run(
             [sys.executable, "-m", "la_tf.train", flag],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=helper.environment(),
             capture_output=True,
             text=True,
             check=False,

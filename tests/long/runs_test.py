@@ -4,9 +4,12 @@ import os
 import pathlib
 import signal
 import subprocess
+from unittest import mock
 
 import tensorflow as tf
 
+from la_tf.data import batches
+from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 from tests import helper, runs
 
@@ -42,6 +45,21 @@ class RunsTest(tf.test.TestCase):
     def test_views_made_on_the_device(self):
         runs.start(runs.configuration(self.run_dir, augment_on="device"))
         self.assert_like_any_other()
+
+    def test_an_epoch_that_lost_a_batch_is_not_recorded(self):
+        training = batches.training
+
+        def short(*arguments, **options):
+            return training(*arguments, **options).take(9)
+
+        with (
+            mock.patch.object(batches, "training", short),
+            self.assertRaisesRegex(UserError, "ended after 4 of its 5 batches"),
+        ):
+            runs.start(runs.configuration(self.run_dir, evaluate_every=0))
+        self.assertLen(runs.rows(self.run_dir), 1)
+        runs.resume(self.run_dir)
+        self.assertLen(runs.rows(self.run_dir), runs.SMALL.epochs)
 
 
 if __name__ == "__main__":

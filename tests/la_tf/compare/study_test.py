@@ -266,6 +266,11 @@ class TasksTest(absltest.TestCase):
                 file.write("x,y\n")
             with self.assertRaisesRegex(UserError, "is damaged"):
                 results.read(path)
+            for text in ("", "another,table\n", "x" * 200_000):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                with self.assertRaisesRegex(UserError, "is damaged"):
+                    results.read(path)
 
     def test_a_plan_of_flags_can_be_written_as_a_file(self):
         made = make({"method": "latent", "sigma": [blocks.to_json(math.inf)]})

@@ -254,6 +254,9 @@ class EvaluateTest(tf.test.TestCase):
         os.truncate(path / "classifier_float16.tflite", 1000)
         with self.assertRaisesRegex(UserError, "float16.tflite is damaged or gone"):
             main(f"--saved_model={path / 'classifier_float16.tflite'}")
+        (path / "assets.extra" / "SHA256SUMS").unlink()
+        with self.assertRaisesRegex(UserError, "nor a file beside one"):
+            main(f"--saved_model={path / 'classifier_float16.tflite'}")
 
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):

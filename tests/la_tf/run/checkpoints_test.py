@@ -1,11 +1,13 @@
 """What a run's checkpoints survive: damage, kills, full disks, wrong numbers."""
 
 import errno
+import json
 import os
 import pathlib
 import shutil
 from unittest import mock
 
+import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
@@ -191,6 +193,19 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         checkpoints._classifier_checkpoint(network.classifier, False).write(str(path))
         with self.assertRaisesRegex(UserError, "not finite.*earlier one"):
             checkpoints.restore_classifier(network.classifier, path)
+
+
+class HistoryTest(tf.test.TestCase):
+    def test_it_is_kept_whole_in_as_many_bytes_as_it_has(self):
+        history = recorder.History()
+        history.rows = [{"epoch": n, "test_loss": float("nan")} for n in range(1000)]
+        history.priors = [np.full(256, 1 / 256, np.float32)] * 1000
+        kept, again = history.serialize(), recorder.History()
+        again.deserialize(kept)
+        self.assertEqual(json.dumps(again.rows), json.dumps(history.rows))
+        self.assertAllEqual(again.priors, history.priors)
+        size = len(json.dumps(history.rows)) + 4 * 256 * 1000
+        self.assertLess(len(kept), 1.01 * size)
 
 
 class NotFiniteTest(tf.test.TestCase):

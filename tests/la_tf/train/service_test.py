@@ -10,8 +10,6 @@ import tensorflow as tf
 from la_tf.config import TrainConfig
 from la_tf.data import batches
 from la_tf.errors import UserError
-from la_tf.run import checkpoints, recorder
-from la_tf.run import folder as run_folder
 from la_tf.train import loop, service
 
 PLAN = batches.Plan(seed=0, batch_size=4, epochs=5, steps_per_epoch=10)
@@ -61,20 +59,14 @@ class LostBatchesTest(tf.test.TestCase):
         self.assertEqual(loop._spans(plain, PLAN, 50), [])
 
     def test_an_epoch_that_ends_too_soon_is_no_epoch(self):
-        folder = run_folder.RunFolder(self.create_tempdir().full_path)
-        model = tf.Module()
-        model.classifier = tf.Module()
-        model.averaged = None
-        model.metrics, model.distribute_strategy = [], tf.distribute.get_strategy()
-        history = recorder.Recorder(folder, PLAN, None, ())
-        checkpointer = checkpoints.Checkpointer(
-            model, folder, PLAN, history, mock.Mock(), keep=2, minutes=1
-        )
-        checkpointer.global_step = 20
-        checkpointer.on_test_begin()
-        checkpointer.global_step = 17
-        with self.assertRaisesRegex(UserError, "3 batches too soon.*--resume"):
-            checkpointer.on_test_begin()
+        whole = service.WholeEpochs(PLAN, first_step=15)
+        for batch in range(5):
+            whole.on_train_batch_end(batch)
+        whole.on_epoch_end(1)
+        for batch in range(7):
+            whole.on_train_batch_end(batch)
+        with self.assertRaisesRegex(UserError, "7 of its 10.*step 27.*--resume"):
+            whole.on_epoch_end(2)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import textwrap
 from absl import app
 from absl import flags as absl_flags
 
+from la_tf import cli
+
 WIDTH = 80
 COLUMN = 25
 
@@ -21,7 +23,7 @@ class _Help(app.HelpFlag):
 
     def parse(self, argument):
         if self._parse(argument):
-            sys.stdout.write(self._page())
+            cli.show(self._page())
             sys.exit(0)
 
 

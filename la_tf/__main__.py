@@ -24,7 +24,7 @@ def main():
     if words[:1] == ["--version"]:
         print(f"la_tf {la_tf.__version__}")
     elif not words or words[0] in ("-h", "--help", "help"):
-        print(page())
+        cli.show(page())
     elif words[0] in COMMANDS:
         # As `python -m la_tf.train` would see it.
         del sys.argv[0]
@@ -44,6 +44,7 @@ def page():
             *lines,
             "",
             "la_tf COMMAND --help lists a command's flags.",
+            "",
         ]
     )
 

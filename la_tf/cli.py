@@ -92,6 +92,16 @@ def error_stream_closed():
         os.close(nowhere)
 
 
+def show(page):
+    """Print a page, as far as the reader wants it: `head` closes the pipe early."""
+    try:
+        sys.stdout.write(page)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would try once more to write what is left, at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def fail(sentence):
     """Say what is wrong and exit with code 2; never return."""
     sys.stderr.write(f"error: {sentence}\n")

@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import os
 import runpy
+import subprocess
 import sys
 from unittest import mock
 
@@ -34,6 +36,20 @@ class CommandsTest(parameterized.TestCase):
         self.assertEqual(code, 0)
         for name in commands.COMMANDS:
             self.assertIn(f"\n  {name} ", out)
+
+    @parameterized.parameters("la_tf", "la_tf.prepare")
+    def test_a_reader_may_close_the_pipe(self, module):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [sys.executable, "-m", module, "-h"],
+            cwd=helper.ROOT,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_version(self):
         self.assertEqual(run("--version")[0], f"la_tf {la_tf.__version__}\n")

@@ -49,9 +49,10 @@ def write(runs, directory, stages, with_views=True, data_dir=None):
 
 def _look(run, stages, data_dir):
     stages.begin(f"restoring the network of {run.name}")
-    classifier = example_views.network_of(run)
+    network = example_views.network_of(run)
     stages.begin(f"making views of {run.name}")
-    return example_views.draw(run, data_dir), classifier
+    drawn = example_views.draw(run, network.checkpoint, data_dir)
+    return drawn, network.classifier
 
 
 def _article(run, gallery, seen, several, prefix):

@@ -53,8 +53,7 @@ def operations(preview):
     """
     return contact_sheet.draw(
         f"{preview.config.dataset}: the operations at each level",
-        "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
-        "the images to mix with.",
+        f"Drawn anew for each picture: {', '.join(_drawn(preview))}.",
         operation_rows(preview),
         columns=[f"level {level}" for level in _levels(preview.rule.space)],
     )
@@ -96,6 +95,17 @@ def views(preview):
         _pipeline(preview),
         rows,
     )
+
+
+def _drawn(preview):
+    """Return what chance decides besides the level, in words."""
+    layers = policy.make_layers(preview.rule.space, preview.config.mixup_alpha)
+    words = ["the sign where a value has ±"]
+    if "Cutout" in layers:
+        words.append("Cutout's place")
+    if any(layer.needs_partner for layer in layers.values()):
+        words.append("the image to mix with")
+    return words
 
 
 def _levels(space):

@@ -42,7 +42,7 @@ def write(runs, directory, stages, with_views=True, data_dir=None):
         stages.begin(f"drawing {run.name}")
         body.append(_article(run, gallery, seen, several, prefix))
     title = f"{len(runs)} runs" if several else summary.title(runs[0])
-    lead = ", ".join(f"{run.name}: {summary.title(run)}" for run in runs)
+    lead = "; ".join(f"{run.name}: {summary.title(run)}" for run in runs)
     text = page.whole(title, lead if several else str(runs[0].folder.path), body)
     return gallery.write(NAME, text.encode())
 

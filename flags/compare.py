@@ -126,13 +126,7 @@ def _of_preset(name, chosen):
             f"--presets={name} needs --{needed}: the folder of a run on imagenet2012 "
             "whose prior is to be transferred."
         )
-    plan, missing = presets.plan(name)
     notes = []
-    if missing:
-        notes.append(
-            "Methods that this program does not have are left out: "
-            f"{', '.join(missing)}."
-        )
     changed = [field for field in chosen if field not in (*OF_THE_MACHINE, needed)]
     if changed:
         words = ", ".join(f"{field}={chosen[field]}" for field in changed)
@@ -140,7 +134,7 @@ def _of_preset(name, chosen):
             f"This is not the paper's experiment: {words} was chosen. The paper's "
             "figures are of its own settings."
         )
-    return study.make(plan, chosen, notes)
+    return study.make(presets.plan(name), chosen, notes)
 
 
 def _of_flags(chosen):

@@ -34,6 +34,8 @@ DIFFERENCE_MAP = "RdBu_r"
 
 _STYLE = {
     "axes.edgecolor": INK,
+    # An axis without numbers to add to its numbers in the head.
+    "axes.formatter.useoffset": False,
     "axes.grid": False,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.8,

@@ -162,7 +162,7 @@ class SubPolicies(Rule):
 
     def name_of(self, number):
         # The number too, for some sub-policies differ by chance and level alone.
-        return f"{number}: {self._joined(self._operations[number])}"
+        return f"{self._joined(self._operations[number])} (no. {number})"
 
     def showing(self, policies, level):
         del level

@@ -1,10 +1,10 @@
-"""Write two small data sets that share no class: five classes of CIFAR-10 each.
+"""Write small data sets of five classes of CIFAR-10 each, to fine-tune from and on.
 
 python studies/halves.py DATA_DIR OUTPUT_DIR
 
 `first.npz` has 1,000 training images of each of the classes 0 to 4, and their test
-images; `second.npz` has 250 training and 250 test images of each of the others, which
-are called 0 to 4 there.
+images; `first_whole.npz` all 5,000. `second.npz` has 250 training and 250 test images
+of each of the other classes, which are called 0 to 4 there.
 """
 
 import pathlib
@@ -14,10 +14,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 CLASSES = 5
+# A file's name, its first class and how many images of each class it has at most.
+PARTS = (("first", 0, 1000), ("first_whole", 0, 5000), ("second", CLASSES, 250))
 
 
 def main(data_dir, output_dir):
-    """Write both files."""
+    """Write the files."""
     output = pathlib.Path(output_dir)
     output.mkdir(parents=True, exist_ok=True)
     splits = {
@@ -26,7 +28,7 @@ def main(data_dir, output_dir):
         )
         for split in ("train", "test")
     }
-    for name, first, count in (("first", 0, 1000), ("second", CLASSES, 250)):
+    for name, first, count in PARTS:
         arrays = {}
         for split, data in splits.items():
             classes = range(first, first + CLASSES)

@@ -60,6 +60,8 @@ def _run(study, folder, found, options):
     total = sum(len(setting.seeds) for setting in study.settings)
     say(f"{study.title}: {len(tasks)} of {total} runs to make")
     if tasks and (options.only_plan or options.verbosity >= 0):
+        if options.only_plan:
+            print("\n".join(_settings(study)), flush=True)
         given = options.views_per_second
         for line in estimate.lines(tasks, found, team[0], options.jobs, given):
             print(line, flush=True)
@@ -70,6 +72,14 @@ def _run(study, folder, found, options):
         "study.json", (json.dumps(study.plan, indent=2) + "\n").encode()
     )
     return runner.run(tasks, team, options.runs_dir, keep, say)
+
+
+def _settings(study):
+    """What is in the grid, a line for each data set and network."""
+    return [
+        f"{group}: {'; '.join(setting.name for setting in settings)}"
+        for group, settings in study.groups.items()
+    ]
 
 
 def _notes(study):

@@ -33,7 +33,7 @@ class Heading:
 
 @dataclasses.dataclass(frozen=True)
 class Paragraph:
-    """A few sentences."""
+    """A few sentences, in which `backquotes` mark code."""
 
     text: str
     is_note: bool = False
@@ -44,7 +44,10 @@ class Paragraph:
 
     def html(self, gallery):
         del gallery
-        return markup.tag("p", self.text, class_="note" if self.is_note else None)
+        parts = self.text.split("`")
+        # Every second one stands between two of the marks.
+        parts[1::2] = [markup.tag("code", part) for part in parts[1::2]]
+        return markup.tag("p", *parts, class_="note" if self.is_note else None)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,7 @@ def main():
         cli.hush_compiler()
         from la_tf.preview import sheets
 
-        stages.begin("reading images")
+        stages.begin("reading images and making views")
         examples = sheets.load(request.config, request.images)
         stages.begin("drawing")
         save(sheets.operations(examples), request.operations_path)

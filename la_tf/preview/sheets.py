@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from la_tf import methods, policy
+from la_tf import methods, policy, rules
 from la_tf.config import TrainConfig
+from la_tf.learners.learner import Learner
 from la_tf.ops import levels, mixing
 from la_tf.preview import contact_sheet
 from la_tf.run import build, view_samples
@@ -24,12 +25,14 @@ class Preview:
 
     Attributes:
         config: of the run.
+        rule: by which its views are drawn.
         examples: at least as many as are shown, where the data set has them.
         class_names: of the data set.
         shown: how many of them are shown with their views.
     """
 
     config: TrainConfig
+    rule: rules.Rule
     examples: view_samples.Examples
     class_names: tuple[str, ...]
     shown: int
@@ -40,7 +43,7 @@ def load(config, shown):
     source = build.load_source(config)
     maker = build.view_maker(config, source)
     drawn = view_samples.draw(source, maker, config.seed, max(shown, SMALLEST_BATCH))
-    return Preview(config, drawn, source.class_names, shown)
+    return Preview(config, maker.drawing, drawn, source.class_names, shown)
 
 
 def operations(preview):
@@ -48,13 +51,11 @@ def operations(preview):
 
     Where there are many levels, at ten of them.
     """
-    space = methods.rule(preview.config).space
     return contact_sheet.draw(
         f"{preview.config.dataset}: the operations at each level",
-        "Where a value has the sign ±, the sign is drawn; so are Cutout's places and "
-        "the images to mix with.",
+        f"Drawn anew for each picture: {', '.join(_drawn(preview))}.",
         operation_rows(preview),
-        columns=[f"level {level}" for level in _levels(space)],
+        columns=[f"level {level}" for level in _levels(preview.rule.space)],
     )
 
 
@@ -62,7 +63,7 @@ def operation_rows(preview):
     """Return a row for each operation, and a last one for those without a level."""
     config, images = preview.config, preview.examples.images
     leveled, mixed, tiles, names = [], [], [images[0]], ["original"]
-    space = methods.rule(config).space
+    space = preview.rule.space
     layers = policy.make_layers(space, config.mixup_alpha)
     for index, (name, layer) in enumerate(layers.items()):
         seed = (config.seed, index)
@@ -91,9 +92,20 @@ def views(preview):
             tiles, captions = [], []
     return contact_sheet.draw(
         f"{config.dataset}: views as training sees them",
-        _pipeline(config, examples.images.shape[1:]),
+        _pipeline(preview),
         rows,
     )
+
+
+def _drawn(preview):
+    """Return what chance decides besides the level, in words."""
+    layers = policy.make_layers(preview.rule.space, preview.config.mixup_alpha)
+    words = ["the sign where a value has ±"]
+    if "Cutout" in layers:
+        words.append("Cutout's place")
+    if any(layer.needs_partner for layer in layers.values()):
+        words.append("the image to mix with")
+    return words
 
 
 def _levels(space):
@@ -136,8 +148,9 @@ def _policy_names(preview, image):
     return [name.replace(">", " >\n") for name in names]
 
 
-def _pipeline(config, image_shape):
+def _pipeline(preview):
     """Return what happens to an image, in one line."""
+    config, image_shape = preview.config, preview.examples.images.shape[1:]
     steps = {
         "crop": [f"padding {build.padding(config, image_shape)} and crop"],
         "inception": ["random resized crop", "colour jitter", "lighting"],
@@ -146,11 +159,19 @@ def _pipeline(config, image_shape):
     if config.flip:
         steps.append("flip")
     if methods.get(config.method).drawing is not None:
-        stages = methods.rule(config).num_stages
-        words = {1: "one operation", 2: "two operations"}
-        steps.append(words.get(stages, f"{stages} operations"))
+        steps.append(_operations(preview.rule))
     if config.final == "cutmix":
         steps.append(f"CutMix in {100 * config.cutmix_probability:.0f} % of batches")
     elif config.final == "cutout":
         steps.append("Cutout")
     return " → ".join(steps)
+
+
+def _operations(rule):
+    """Return how many operations a view goes through, and who draws them."""
+    words = {1: "one operation", 2: "two operations"}
+    words = words.get(rule.num_stages, f"{rule.num_stages} operations")
+    if isinstance(rule, Learner):
+        # What a run learns is in its checkpoints, from which its report draws.
+        words += " as drawn before training"
+    return words

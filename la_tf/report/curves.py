@@ -51,6 +51,11 @@ _CHARTS = (
         {"effective_policies": ""},
         policies=True,
     ),
+    _Chart(
+        "drawing_entropy",
+        "Entropy of the learned drawing, nats",
+        {"drawing_entropy": ""},
+    ),
 )
 
 
@@ -58,7 +63,7 @@ def section(runs, gallery, level, prefix=""):
     """Return the section with all curves of the runs."""
     charts = []
     for chart in _CHARTS:
-        shown = [run for run in runs if run.has_policies or not chart.policies]
+        shown = [run for run in runs if _is_of(chart, run)]
         if shown:
             figure = _drawn(chart, shown, runs)
             alt = _told(chart, shown)
@@ -71,6 +76,12 @@ def section(runs, gallery, level, prefix=""):
         note += " Of the two, training is the paler line."
     body = markup.tag("div", *charts, class_="charts")
     return markup.section(level, "Curves", body, note=note)
+
+
+def _is_of(chart, run):
+    """Return whether a run has anything to draw in the chart."""
+    known = any(not np.isnan(run.column(column)).all() for column in chart.columns)
+    return known and (run.has_policies or not chart.policies)
 
 
 def _drawn(chart, shown, runs):

@@ -8,8 +8,9 @@ import numpy as np
 
 from la_tf import drawing
 from la_tf.errors import UserError
+from la_tf.learners.learner import Learner
 from la_tf.report import markup
-from la_tf.run import build, restore, view_samples
+from la_tf.run import build, checkpoints, restore, view_samples
 
 _IMAGES = 4
 # So many images are looked at to find the hardest.
@@ -19,26 +20,29 @@ _WAY_OUT = "pass --noviews for a report without pictures of the data."
 
 
 def network_of(run):
-    """Return the run's network with the weights of its last checkpoint."""
+    """Return the run's `RestoredNetwork`, of its last checkpoint."""
     try:
-        return restore.load(run.folder).classifier
+        return restore.load(run.folder)
     except UserError as error:
         raise UserError(f"{error} Or {_WAY_OUT}") from None
 
 
-def draw(run, data_dir=None):
+def draw(run, checkpoint, data_dir=None):
     """Examples of the run's own data, the same for the same run.
 
-    The first few are shown; all are looked at to find the hardest.
+    The first few are shown; all are looked at to find the hardest. A method that learns
+    how to draw does so as it had learned to at the checkpoint.
     """
     config = run.config
     if data_dir is not None:
         config = dataclasses.replace(config, data_dir=data_dir)
     try:
         source = build.load_source(config)
+        maker = build.view_maker(config, source)
+        if isinstance(maker.drawing, Learner):
+            checkpoints.restore_learner(maker.drawing, checkpoint)
     except UserError as error:
         raise UserError(f"{error} Or {_WAY_OUT}") from None
-    maker = build.view_maker(config, source)
     return view_samples.draw(source, maker, config.seed, _POOL)
 
 
@@ -47,8 +51,7 @@ def weigh(run, drawn, classifier):
     return view_samples.weigh(
         drawn,
         classifier,
-        # The one policy of a run without policies is certain.
-        run.priors[-1] if run.has_policies else np.ones(1, np.float32),
+        run.last_prior,
         run.config.sigma,
         run.config.hardest_views,
         run.config.ubs_choice,
@@ -109,18 +112,20 @@ def _rows(run, shown, weighed, words=None):
 
 
 def _about(run):
-    if not run.weighs_views:
-        return "with P, the probability that the last checkpoint gives to the label."
-    return (
-        "weighed by the last checkpoint: P is the probability of the view's label, h "
-        "its share of π · P among the image's views (eq. 2), h̃ its weight in the loss "
-        "(eq. 3): hard views weigh more. Framed: the view that weighs most."
-    )
+    if not run.weighs_alike:
+        return (
+            "weighed by the last checkpoint: P is the probability of the view's label, "
+            "h its share of π · P among the image's views (eq. 2), h̃ its weight in the "
+            "loss (eq. 3): hard views weigh more. Framed: the view that weighs most."
+        )
+    about = "with P, the probability that the last checkpoint gives to the view's label"
+    several = run.config.num_views > 1
+    return f"{about}; all views weigh the same." if several else f"{about}."
 
 
 def _row(run, drawn, weighed, number, names):
     views = drawn.views[number, :_MOST_VIEWS]
-    heaviest = np.argmax(weighed.weights[number])
+    heaviest = None if run.weighs_alike else np.argmax(weighed.weights[number])
     tiles = []
     for place, pixels in enumerate(views):
         title = _title(drawn, number, place)
@@ -132,7 +137,7 @@ def _row(run, drawn, weighed, number, names):
                 title,
                 label,
                 *_numbers(run, weighed, number, place),
-                class_="heaviest" if run.weighs_views and place == heaviest else None,
+                class_="heaviest" if place == heaviest else None,
             )
         )
     return tiles
@@ -153,7 +158,7 @@ def _label(label, names):
 
 def _numbers(run, weighed, number, place):
     likelihood = f"P {weighed.likelihood[number, place]:.3f}"
-    if not run.weighs_views:
+    if run.weighs_alike:
         return (likelihood,)
     return (
         likelihood,
@@ -169,14 +174,13 @@ def _strip(run, drawn, weighed):
             "\n".join(
                 [
                     _title(drawn, number, place).replace("> ", ">\n"),
-                    *_numbers(run, weighed, number, place)[:1],
-                    f"weight {weighed.weights[number, place]:.3f}",
+                    *_numbers(run, weighed, number, place),
                 ]
             )
             for place in range(min(drawn.views.shape[1], _MOST_VIEWS))
         ]
         for number in range(len(drawn.images))
     ]
-    lines = run.rule.num_stages + 2
+    lines = run.rule.num_stages + len(_numbers(run, weighed, 0, 0))
     strip = drawing.ViewStrip(drawn.views[:, :_MOST_VIEWS], lines)
     return strip.show(captions)

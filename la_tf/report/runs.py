@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import math
 
 import numpy as np
 
@@ -51,10 +53,18 @@ class Run:
         """Whether the run has policies to show."""
         return len(self.priors) > 0
 
-    @property
+    @functools.cached_property
     def rule(self):
         """The drawing rule; LatentAugment's where there are no operations."""
         return methods.rule(self.config)
+
+    @property
+    def last_prior(self):
+        """The policies' probabilities, float [policies]; all alike without a prior."""
+        if self.has_policies:
+            return self.priors[-1]
+        count = self.rule.num_policies
+        return np.full([count], 1 / count, np.float32)
 
     @property
     def has_operations(self):
@@ -62,9 +72,9 @@ class Run:
         return methods.get(self.config.method).drawing is not None
 
     @property
-    def weighs_views(self):
-        """Whether there is more to say of a view than its likelihood."""
-        return self.has_policies or self.config.num_views > 1
+    def weighs_alike(self):
+        """Whether all views of an image weigh the same."""
+        return self.config.num_views == 1 or math.isinf(self.config.sigma)
 
     @property
     def seconds(self):

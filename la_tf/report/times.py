@@ -64,10 +64,9 @@ def _drawn(run, parts):
         axes.set_title("Seconds an epoch", loc="left")
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
-        axes.set_ylim(0, 1.35 * below.max())
         axes.grid(axis="y")
         axes.set_axisbelow(True)
-        axes.legend(loc="upper right", ncols=2)
+        figure.legend(loc="outside lower left", ncols=3)
     return figure
 
 

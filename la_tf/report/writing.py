@@ -42,16 +42,17 @@ def write(runs, directory, stages, with_views=True, data_dir=None):
         stages.begin(f"drawing {run.name}")
         body.append(_article(run, gallery, seen, several, prefix))
     title = f"{len(runs)} runs" if several else summary.title(runs[0])
-    lead = ", ".join(f"{run.name}: {summary.title(run)}" for run in runs)
+    lead = "; ".join(f"{run.name}: {summary.title(run)}" for run in runs)
     text = page.whole(title, lead if several else str(runs[0].folder.path), body)
     return gallery.write(NAME, text.encode())
 
 
 def _look(run, stages, data_dir):
     stages.begin(f"restoring the network of {run.name}")
-    classifier = example_views.network_of(run)
+    network = example_views.network_of(run)
     stages.begin(f"making views of {run.name}")
-    return example_views.draw(run, data_dir), classifier
+    drawn = example_views.draw(run, network.checkpoint, data_dir)
+    return drawn, network.classifier
 
 
 def _article(run, gallery, seen, several, prefix):

@@ -225,6 +225,27 @@ def restore_classifier(classifier, path, averaged=False):
         )
 
 
+def restore_learner(learner, path):
+    """Give what a method learns beside the network the values of a run's checkpoint.
+
+    Args:
+        learner: a `la_tf.learners.learner.Learner`.
+        path: of one of the run's last checkpoints; the best has the network alone.
+
+    Raises:
+        UserError: the checkpoint is damaged, or of another method.
+    """
+    # The names by which a run's own checkpoint reaches it.
+    checkpoint = tf.train.Checkpoint(model=tf.train.Checkpoint(learner=learner))
+    try:
+        status = checkpoint.read(str(path))
+        status.expect_partial().assert_existing_objects_matched()
+    except store.UNREADABLE:
+        raise UserError(
+            f"the checkpoint {path} is damaged or belongs to another method."
+        ) from None
+
+
 def latest(folder, best=False):
     """Return the path of a run's last, or best, checkpoint."""
     directory = folder.best_checkpoints if best else folder.checkpoints

@@ -60,6 +60,24 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
             ]
             self.assertTrue(any(np.array_equal(result, way) for way in ways), name)
 
+    @parameterized.parameters(("standard", "randaugment"), ("wide", "wide"))
+    def test_trivialaugment_is_pillows(self, strengths, space):
+        images = _images()
+        layer = layers.TrivialAugment(strengths, on_host=False)
+        changed = layer.apply(images, [1, 2]).numpy()
+        drawn = layer.rule.draw(
+            COUNT, 1, draws.split(tf.constant([1, 2], tf.int64), 2)[0]
+        )
+        self.assertGreater(len(np.unique(drawn.levels)), 5)
+        parts = images, changed, drawn.operations[:, 0, 0], drawn.levels[:, 0, 0]
+        for image, result, index, level in zip(*parts):
+            name = layer.rule.space.operations[index]
+            ways = [
+                parity_test.pillow(space, name, image, int(level), sign)
+                for sign in (1, -1)
+            ]
+            self.assertTrue(any(np.array_equal(result, way) for way in ways), name)
+
     def test_every_sub_policy_of_autoaugment_is_pillows(self):
         image = _images()[:1]
         labels = tf.ones([25, 1, 1])

@@ -82,7 +82,7 @@ class RulesTest(tf.test.TestCase, parameterized.TestCase):
         rule = _rule(method="autoaugment", autoaugment="imagenet")
         names = [rule.name_of(number) for number in range(25)]
         self.assertLen(set(names), 25)
-        self.assertEqual(names[7], "7: Posterize>Equalize")
+        self.assertEqual(names[7], "Posterize>Equalize (no. 7)")
         self.assertFalse(rule.is_square)
 
     @parameterized.parameters(1, 2, 3)

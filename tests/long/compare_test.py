@@ -114,6 +114,7 @@ class CompareTest(absltest.TestCase):
         again = command("compare", *self.arguments, "--plan")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("1 of 5 runs to make", again.stderr)
+        self.assertIn("digits with wrn_10_1: baseline; equal; too few", again.stdout)
         self.assertEqual(self.text("results.csv"), before)
 
     def test_pages_need_no_runs(self):

@@ -15,7 +15,7 @@ from la_tf.errors import UserError
 COUNTS = {"equal": [950, 952, 957], "latent": [955, 956, 960], "baseline": [900, 910]}
 PLAN = {
     "title": "Weights",
-    "about": "Do <weights> matter?",
+    "about": "Do <weights> matter? Try `--sigma=<number>`.",
     "fixed": {"dataset": "digits", "epochs": 4},
     "seeds": 3,
     "reference": "equal",
@@ -124,6 +124,11 @@ class PagesTest(absltest.TestCase):
         baseline = self.row("baseline", 3)[-1]
         self.assertEqual(baseline[4:], ["1.00", "0.17", "0.17", "1.00", "– |"])
         self.assertIn("Every run had 1 core.", self.markdown)
+
+    def test_backquotes_mark_code(self):
+        code = "matter? Try <code>--sigma=&lt;number&gt;</code>."
+        self.assertIn(code, self.html)
+        self.assertIn(PLAN["about"], self.markdown)
 
     def test_both_pages_tell_the_same(self):
         page = _Text(self.html)

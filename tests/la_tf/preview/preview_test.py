@@ -113,6 +113,12 @@ class PreviewTest(parameterized.TestCase):
         ]
         self.assertSequenceEqual(indices, list(self.preview.examples.policies[0]))
 
+    def test_what_is_not_learned_yet_is_said(self):
+        words = "two operations as drawn before training"
+        self.assertNotIn(words, sheets._pipeline(self.preview))
+        config = TrainConfig(method="adversarial", num_views=2)
+        self.assertIn(words, sheets._pipeline(sheets.load(config, 1)))
+
     def test_every_operation_has_its_tiles(self):
         tiles = {}
         for row in sheets.operation_rows(self.preview):

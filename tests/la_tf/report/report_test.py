@@ -22,8 +22,9 @@ from PIL import Image
 from la_tf import console, methods, ops, policy
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
+from la_tf.learners import sampler
 from la_tf.report import example_views, markup, runs, summary, writing
-from la_tf.run import build, provenance, recorder
+from la_tf.run import build, provenance, recorder, store
 from la_tf.run.folder import RunFolder
 from tests import helper
 
@@ -105,6 +106,25 @@ def written(*paths, to, with_views=True):
     with console.Stages(1, verbosity=-1) as stages:
         path = writing.write(runs.read(paths), to, stages, with_views)
     return path.read_text("utf-8")
+
+
+def teach(rule):
+    """Let a learned rule draw one pair of operations only; return its name."""
+    if isinstance(rule, sampler.Sampler):
+        one = tf.one_hot(rule.space.index("Solarize"), rule.num_policies)
+        rule.probabilities.assign(one)
+        return rule.name_of(rule.space.index("Solarize"))
+    operations = [rule.space.index("Invert"), 0, rule.space.index("Equalize"), 0]
+    rule.decisions.assign(np.tile(operations, [rule.decisions.shape[0], 5]))
+    return "Invert>Equalize"
+
+
+def save(run, rule):
+    """Give a run a checkpoint of its network and of what it has learned to draw."""
+    classifier = example_views.network_of(run).classifier
+    model = tf.train.Checkpoint(classifier=classifier, learner=rule)
+    path = run.folder.checkpoints / "step-99"
+    tf.train.Checkpoint(model=model).write(str(path))
 
 
 class Page(html.parser.HTMLParser):
@@ -194,7 +214,7 @@ class OneRunTest(tf.test.TestCase):
 
     def test_the_hardest_images_have_the_highest_losses(self):
         run = runs.read([TRAINED])[0]
-        classifier = example_views.network_of(run)
+        classifier = example_views.network_of(run).classifier
         train = build.load_source(run.config).train
         logits = classifier.predict(train.images, verbose=0)
         entropy = tf.keras.losses.SparseCategoricalCrossentropy(
@@ -392,6 +412,33 @@ class OtherRunsTest(tf.test.TestCase):
         expected += ["Time", "Configuration"]
         self.assertEqual(headings(text), expected)
         self.assertRegex(text, r"crop and flip<br>“\d”<br>P [\d.]+</figcaption>")
+        self.assertNotIn("Effective number", text)
+
+    def test_views_of_a_method_that_learns_are_drawn_as_it_has_learned(self):
+        for method, views in (("adversarial", 2), ("metaaugment", 1)):
+            path = copied(self.directory, method, method=method, num_views=views)
+            run = runs.read([path])[0]
+            rule = run.rule
+            pair = teach(rule)
+            save(run, rule)
+            drawn = example_views.draw(run, store.found(run.folder.checkpoints)[-1][1])
+            self.assertCountEqual(np.unique(drawn.names), [pair])
+            text = written(path, to=self.directory / f"to {method}")
+            tiles = re.findall(r"<figcaption>(\w+ &gt; \w+)<br>", text)
+            # Four images as they come and the four hardest.
+            self.assertEqual(tiles, [pair.replace(">", " &gt; ")] * 8 * views)
+            self.assertNotIn("heaviest", text[text.index("<main") :])
+
+    def test_a_checkpoint_of_another_method_is_named(self):
+        path = copied(self.directory, method="metaaugment")
+        with self.assertRaisesRegex(UserError, "another method.*--noviews"):
+            written(path, to=self.directory / "to")
+
+    def test_what_was_learned_has_a_curve(self):
+        path = copied(self.directory, method="adversarial")
+        rewrite(path, [{**row, "drawing_entropy": 50.0} for row in rows()])
+        text = written(path, to=self.directory / "to", with_views=False)
+        self.assertIn("Entropy of the learned drawing, nats over the epochs", text)
         self.assertNotIn("Effective number", text)
 
     def test_a_fixed_prior_needs_no_slider(self):

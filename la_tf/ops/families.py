@@ -116,7 +116,8 @@ class Families:
                 def made(tables, places, layer=layer):
                     del tables
                     pixels = words.split(tf.gather(views, places), channels)
-                    return layer.tables(tf.gather(stage.parameters, places), pixels)
+                    own = layer.tables(tf.gather(stage.parameters, places), pixels)
+                    return tf.broadcast_to(own, [tf.shape(own)[0], channels, 256])
 
                 tables = self._changed({index: layer}, stage, tables, made)
         return tables

@@ -22,16 +22,16 @@ from la_tf.step.moving_averages import MovingAverages
 class MetaAugment(LatentAugment):
     """Trains a classifier on one view of each image, weighted by a policy network.
 
-    `fit` takes batches of the parts that `augment` makes views from, the last of which
-    are the seeds, and behind them plain images and labels that are held out.
+    `fit` takes batches of the parts that `augment` makes views from, and behind them
+    plain images and labels that are held out.
 
     Args:
         classifier: a Keras model that gives logits, made from a `keras.Input`; what its
             last Dense layer takes in are the features.
         sampler: a `la_tf.learners.sampler.Sampler`.
         augment: a callable from the parts of an example to a training batch.
-        choice: a callable from a batch size and the seeds to the `Choice` that
-            `augment` makes the views by.
+        choice: a callable from the same parts to the `Choice` that `augment` makes the
+            views by.
         meta_alpha: α, the length of the look-ahead.
         seed: of the policy network and of the networks' noise.
         **options: those of `LatentAugment` that have a meaning for one view.
@@ -76,7 +76,7 @@ class MetaAugment(LatentAugment):
         # A view of each image, how it was made, and plain images that are held out.
         *examples, images, labels = data
         batch = training_batch.unpack(examples, self._augment)
-        embedding = self._embedding(batch, examples[-1])
+        embedding = self._embedding(batch, examples)
         forward, averages, _ = self._begin(batch)
 
         # One pass serves the look-ahead and the update.
@@ -123,14 +123,13 @@ class MetaAugment(LatentAugment):
     def _network(self):
         return self._featured()
 
-    def _embedding(self, batch, seeds):
+    def _embedding(self, batch, examples):
         """Return what the policy network is told of each view's transformation."""
         if batch.policies.shape[1] != 1:
             raise ValueError(
                 f"MetaAugment has one view of each image, not {batch.policies.shape[1]}"
             )
-        choice = self._choice(tf.shape(batch.policies)[0], seeds)
-        return self.learner.embedding(choice)
+        return self.learner.embedding(self._choice(*examples))
 
     def _gradient(self, tape, losses, weights):
         """Return the gradients of the weighted sum of losses."""

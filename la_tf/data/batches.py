@@ -18,6 +18,8 @@ from la_tf.errors import UserError
 # Keeps these draws apart from those of the order of the images.
 _DRAWS = 2
 _ASIDE = 6
+# Parts that views are made from: examples, labels and seeds.
+_EXAMPLE = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,28 +132,44 @@ def evaluation(split, batch_size):
     return batches.prefetch(tf.data.AUTOTUNE)
 
 
-def distribute(strategy, dataset):
+def distribute(strategy, dataset, on_device=False):
     """Return the dataset as `fit` wants it under a strategy.
 
     A dataset gives the worker's share of each global batch; it is cut into one piece a
     local replica. Under one replica it is the dataset itself.
+
+    Args:
+        strategy: the strategy.
+        dataset: of `training`.
+        on_device: whether its views are left to the step. A view may be mixed with one
+            of any other image, so that a replica gets all examples, labels and seeds,
+            and after them the places of its own images.
     """
     if strategy.num_replicas_in_sync == 1:
         return dataset
     return strategy.distribute_datasets_from_function(
         lambda context: _cut(
-            dataset, context.num_replicas_in_sync // context.num_input_pipelines
+            dataset,
+            context.num_replicas_in_sync // context.num_input_pipelines,
+            _EXAMPLE if on_device else 0,
         )
     )
 
 
-def _cut(dataset, pieces):
-    """Return a dataset that gives each batch in so many equal pieces, in order."""
+def _cut(dataset, pieces, whole=0):
+    """Return a dataset that gives each batch in so many equal pieces, in order.
 
-    def reshape(*batch):
-        return tuple(
-            tf.reshape(part, tf.concat([[pieces, -1], tf.shape(part)[1:]], 0))
-            for part in batch
-        )
+    The first `whole` parts of a batch are not cut; every piece has them, and after them
+    the places that the piece has in the batch.
+    """
 
-    return dataset.map(reshape).unbatch() if pieces > 1 else dataset
+    def cut(part):
+        return tf.reshape(part, tf.concat([[pieces, -1], tf.shape(part)[1:]], 0))
+
+    def in_pieces(*batch):
+        parts = [tf.stack([part] * pieces) for part in batch[:whole]]
+        if whole:
+            parts.append(cut(tf.range(tf.shape(batch[0], tf.int64)[0])))
+        return (*parts, *map(cut, batch[whole:]))
+
+    return dataset.map(in_pieces).unbatch() if pieces > 1 else dataset

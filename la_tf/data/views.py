@@ -81,22 +81,24 @@ class ViewMaker:
         # Compiled by itself: the step as a whole cannot be under a strategy.
         self.compiled = tf.function(self.on_device, jit_compile=True, autograph=False)
 
-    def from_images(self, images, labels, seeds):
+    def from_images(self, images, labels, seeds, places=None):
         """Return a training batch of whole images: crop and flip, policies, final step.
 
         Args:
             images: uint8 [B, H, W, C].
             labels: whole numbers [B], or float32 [B, classes] that add up to 1.
             seeds: whole numbers [B, 2]; the first row is used.
+            places: int64 [M], the images whose views are wanted, for a replica that
+                trains on a part of the batch; None for all.
         """
         images = checks.to_bytes(images)
         if not self._on_host:
-            return self.compiled(images, labels, seeds)
+            return self.compiled(images, labels, seeds, places)
         crop_seed, seed = draws.split(seeds[0], 2)
         base_views = pad_and_crop.pad_crop_flip(
             images, self.num_views, crop_seed, self.padding, self.flip
         )
-        return self._finish(base_views, labels, seed)
+        return self._finish(base_views, labels, seed, places)
 
     def crop_photograph(self, encoded, size, seed):
         """Return the base views of one photograph, uint8 [K, size, size, 3].
@@ -108,7 +110,7 @@ class ViewMaker:
         """
         return inception.training_views(encoded, self.num_views, size, seed, self.flip)
 
-    def from_base_views(self, base_views, labels, seeds):
+    def from_base_views(self, base_views, labels, seeds, places=None):
         """Return a training batch of views [B, K, H, W, C] that are already cropped."""
         base_views = checks.to_bytes(base_views, rank=5)
         if base_views.shape[1] not in (None, self.num_views):
@@ -117,17 +119,19 @@ class ViewMaker:
                 f"num_views is {self.num_views}"
             )
         if not self._on_host:
-            return self.compiled(base_views, labels, seeds)
+            return self.compiled(base_views, labels, seeds, places)
         _, seed = draws.split(seeds[0], 2)
-        return self._finish(base_views, labels, seed)
+        return self._finish(base_views, labels, seed, places)
 
-    def choice(self, batch_size, seeds):
-        """Return the `Choice` that a training batch of these seeds is made by."""
+    def choice(self, images, labels, seeds, places=None):
+        """Return the `Choice` that a training batch of these parts is made by."""
+        del images
         _, seed = draws.split(seeds[0], 2)
         draw_seed, _, _ = draws.split(seed, 3)
-        return self.drawing.draw(batch_size, self.num_views, draw_seed)
+        choice = self.drawing.draw(tf.shape(labels)[0], self.num_views, draw_seed)
+        return policy.Choice(*_at(places, *choice))
 
-    def on_device(self, images, labels, seeds):
+    def on_device(self, images, labels, seeds, places=None):
         """Return what `from_images` and `from_base_views` give, made by words.
 
         Whole batches of static size in types that an accelerator has kernels for.
@@ -136,6 +140,7 @@ class ViewMaker:
             images: uint8 [B, H, W, C], or base views [B, K, H, W, C].
             labels: whole numbers [B].
             seeds: whole numbers [B, 2]; the first row is used.
+            places: int64 [M], the images whose views are wanted; None for all.
         """
         channels, views = images.shape[-1], words.pack(images)
         crop_seed, seed = draws.split(seeds[0], 2)
@@ -153,14 +158,14 @@ class ViewMaker:
                 views, labels, choice, apply_seed, channels
             )
         last, last_labels = self._final_words(views, labels, final_seed, channels)
-        batch = (words.unpack(last, channels), last_labels, policies)
-        return (
-            batch + (words.unpack(views, channels), labels)
-            if self.keep_early
-            else batch
-        )
+        last, *others = _at(places, last, last_labels, policies)
+        batch = (words.unpack(last, channels), *others)
+        if not self.keep_early:
+            return batch
+        views, labels = _at(places, views, labels)
+        return (*batch, words.unpack(views, channels), labels)
 
-    def _finish(self, views, labels, seed):
+    def _finish(self, views, labels, seed, places):
         draw_seed, apply_seed, final_seed = draws.split(seed, 3)
         batch_size = tf.shape(views)[0]
         labels = self._one_hot(labels)
@@ -172,7 +177,8 @@ class ViewMaker:
             views, labels = self.policies.apply(views, labels, choice, apply_seed)
         last_views, last_labels = self._final_step(views, labels, final_seed)
         batch = (last_views, last_labels, policies)
-        return batch + (views, labels) if self.keep_early else batch
+        early = (views, labels) if self.keep_early else ()
+        return tuple(_at(places, *batch, *early))
 
     def _one_hot(self, labels):
         """Return the labels as float32 [B, K, classes]."""
@@ -216,6 +222,11 @@ class ViewMaker:
                 "the images' size is not known beforehand; give cutout_size"
             )
         return min(views.shape[2:4]) // 2
+
+
+def _at(places, *parts):
+    """Return the parts [B, ...] at some places [M] of a batch, or whole for None."""
+    return parts if places is None else [tf.gather(part, places) for part in parts]
 
 
 def make_views(

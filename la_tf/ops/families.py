@@ -1,16 +1,16 @@
 """Runs a batch of views through their operations, all views at once.
 
-For accelerators. Shapes are static and nothing is grouped: an operation belongs to one
-of four families, and a family takes the whole batch with numbers of its own for each
-view, which leave a view of another family as it is.
+For accelerators. Shapes are static: the operations are put together into families, and
+a family takes as many views at once as mostly want one of its operations, with numbers
+of its own for each view.
 
     moving     a gather by an affine map           shears, translations, Rotate
     tone       a table of 256 entries a channel    Posterize, Equalize, ...
     blending   a blend with another image          Color, Sharpness, MixUp, ...
     painting   a square of one colour              Cutout
 
-XLA makes one loop over the pixels of a stage's families. Without it each is plain
-TensorFlow with kernels for a GPU.
+Where more views want it than it takes at once, it takes them in several turns. All of
+it is plain TensorFlow with kernels for a GPU, whether XLA compiles it or not.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import tensorflow as tf
 
 from la_tf.ops import blend, geometry, mixing, operation, tone, words
 
-# One operation in sixteen: a twelfth of the batch mostly holds the views that take it.
-_PART = 12
 # Views of so many pixels together go through all stages at once. It is enough to keep
 # an accelerator busy, and bounds the memory for what lies between the stages.
 _PIXELS = 1 << 21
@@ -35,6 +33,10 @@ class Stage(NamedTuple):
     parameters: tf.Tensor  # int64 [N, 6], that operation's
     partners: tf.Tensor  # int64 [N], the view to mix with, where it mixes
 
+    def at(self, places):
+        """Return what happens to the views at some places [M]."""
+        return Stage(*(tf.gather(part, places) for part in self))
+
 
 class Families:
     """The operations of every view, for a batch as a whole.
@@ -44,7 +46,15 @@ class Families:
     """
 
     def __init__(self, layers):
-        self._layers = layers
+        self._layers = dict(enumerate(layers))
+        self._moving = self._of_kind(geometry.Affine)
+        self._tones = self._of_kind(tone.Tone)
+        self._blends = self._of_kind((blend.Blend, mixing.Mixing))
+        self._paints = self._of_kind(mixing.Cutout)
+
+    def _of_kind(self, kind):
+        layers = self._layers.items()
+        return {index: layer for index, layer in layers if isinstance(layer, kind)}
 
     def run(self, base, stages, channels):
         """Return the views, float32 words [N, H, W], each after its operations.
@@ -59,104 +69,107 @@ class Families:
         if count is not None and count <= at_once:
             return self._all_stages(base, base, stages, channels)
 
-        def changed(places):
-            part = [Stage(*(tf.gather(x, places) for x in stage)) for stage in stages]
-            return self._all_stages(tf.gather(base, places), base, part, channels)
+        def changed(views, places):
+            part = [stage.at(places) for stage in stages]
+            return self._all_stages(tf.gather(views, places), base, part, channels)
 
         everyone = tf.ones(tf.shape(base)[:1], tf.bool)
-        return _for_some(everyone, base, changed, at_once)
+        size = tf.minimum(tf.shape(base, tf.int64)[0], at_once)
+        return _in_turns(everyone, base, changed, size)
 
     def _all_stages(self, views, base, stages, channels):
         for stage in stages:
-            views = self._one_stage(views, base, stage, channels)
+            views = self._moved(views, stage, channels)
+            views = self._toned(views, stage, channels)
+            views = self._blended(views, base, stage, channels)
+            views = self._painted(views, stage, channels)
         return views
 
-    def _one_stage(self, views, base, stage, channels):
-        # A view takes one operation, so that the families may come in any order; what
-        # a blend begins with is therefore taken from the views as they were.
-        views = self._sharpened(views, stage, channels)
-        moved = self._moved(views, stage, channels)
-        tables = self._tables(views, stage, channels)
-        toned = _looked_up(moved, tables, channels)
-        blended = self._blended(toned, base, stage)
-        return self._painted(words.join(blended), stage, channels)
-
-    def _of_kind(self, kind):
-        return [
-            (index, layer)
-            for index, layer in enumerate(self._layers)
-            if isinstance(layer, kind)
-        ]
-
-    def _takes(self, index, wanted):
-        """Whether each view's operation is among those that `wanted` says yes to."""
-        wanted = tf.constant([bool(wanted(layer)) for layer in self._layers])
-        return tf.gather(wanted, index)
-
     def _moved(self, views, stage, channels):
-        moves = self._takes(stage.index, lambda one: isinstance(one, geometry.Affine))
-        coefficients = tf.where(
-            moves[:, tf.newaxis], stage.parameters, tf.constant(geometry.IDENTITY)
-        )
         fill = words.colour(operation.FILL, channels)
-        return geometry.sample(views, coefficients, fill)
+
+        def moved(views, places):
+            coefficients = tf.gather(stage.parameters, places)
+            return geometry.sample(views, coefficients, fill, places)
+
+        return self._changed(self._moving, stage, views, moved)
+
+    def _toned(self, views, stage, channels):
+        tables = self._tables(views, stage, channels)
+
+        def toned(views, places):
+            return _looked_up(tf.gather(views, places), tables, places, channels)
+
+        return self._changed(self._tones, stage, views, toned)
 
     def _tables(self, views, stage, channels):
-        """Return each view's tables, float32 [N, C, 256]."""
-        count = tf.shape(views)[0]
-        tables = tf.tile(tf.range(256.0)[tf.newaxis, tf.newaxis], [count, 1, 1])
-        layers = self._of_kind(tone.Tone)
-        for index, layer in layers:
+        """Return the tables of all views, float32 [N, C, 256]."""
+        tables = tf.zeros([tf.shape(views)[0], 1, 256])
+        for index, layer in self._tones.items():
             if not layer.needs_pixels:
                 takes = _by_view(stage.index == index)
                 tables = tf.where(takes, layer.tables(stage.parameters), tables)
         tables = tf.tile(tables, [1, channels, 1])
-        for index, layer in layers:
+        for index, layer in self._tones.items():
             if layer.needs_pixels:
 
-                def made(places, layer=layer):
+                def made(tables, places, layer=layer):
+                    del tables
                     pixels = words.split(tf.gather(views, places), channels)
-                    parameters = tf.gather(stage.parameters, places)
-                    return layer.tables(parameters, pixels)
+                    own = layer.tables(tf.gather(stage.parameters, places), pixels)
+                    return tf.broadcast_to(own, [tf.shape(own)[0], channels, 256])
 
-                tables = _for_some(stage.index == index, tables, made)
+                tables = self._changed({index: layer}, stage, tables, made)
         return tables
 
-    def _sharpened(self, views, stage, channels):
-        """Return the views after Sharpness, which looks at a pixel's neighbours."""
-        for index, layer in self._of_kind(blend.Sharpness):
+    def _blended(self, views, base, stage, channels):
+        for index, layer in self._blends.items():
 
-            def sharpened(places, layer=layer, views=views):
+            def blended(views, places, layer=layer):
                 ends = words.split(tf.gather(views, places), channels)
+                if layer.needs_partner:
+                    others = tf.gather(base, tf.gather(stage.partners, places))
+                    starts = words.split(others, channels)
+                else:
+                    starts = layer.start(ends)
                 factor = layer.factor(tf.gather(stage.parameters, places))[..., 0]
-                return words.join(_blend(layer.start(ends), ends, factor))
+                pairs = zip(starts, ends)
+                return words.join([tf.floor(blend.blend(*p, factor)) for p in pairs])
 
-            views = _for_some(stage.index == index, views, sharpened)
+            views = self._changed({index: layer}, stage, views, blended)
         return views
-
-    def _blended(self, ends, base, stage):
-        """The channels blended with others of each view's operation, if it has any."""
-        starts, factor = ends, tf.ones([1, 1, 1], tf.float64)
-        for index, layer in self._of_kind((blend.Color, mixing.Mixing)):
-            takes = _by_view(stage.index == index)
-            if layer.needs_partner:
-                others = words.split(tf.gather(base, stage.partners), len(ends))
-            else:
-                others = layer.start(ends)
-            starts = [tf.where(takes, *pair) for pair in zip(others, starts)]
-            own = layer.factor(stage.parameters)[..., 0]
-            factor = tf.where(takes, own, factor)
-        return _blend(starts, ends, factor)
 
     def _painted(self, views, stage, channels):
-        grey = channels == 1
-        colour = mixing.CUTOUT_GREY if grey else mixing.CUTOUT_COLOUR
+        colour = mixing.CUTOUT_GREY if channels == 1 else mixing.CUTOUT_COLOUR
         colour = tf.constant(words.colour(colour, channels), tf.float32)
-        for index, layer in self._of_kind(mixing.Cutout):
-            takes = _by_view(stage.index == index)
-            square = layer.square(stage.parameters, *views.shape[1:])
-            views = tf.where(takes & square, colour, views)
+        for index, layer in self._paints.items():
+
+            def painted(views, places, layer=layer):
+                parameters = tf.gather(stage.parameters, places)
+                square = layer.square(parameters, *views.shape[1:])
+                return tf.where(square, colour, tf.gather(views, places))
+
+            views = self._changed({index: layer}, stage, views, painted)
         return views
+
+    def _changed(self, family, stage, values, change):
+        """Return values [N, ...], those of the views that take an operation changed.
+
+        Args:
+            family: the operations by index.
+            stage: the `Stage`.
+            values: one for each view.
+            change: as for `_in_turns`.
+        """
+        if not family:
+            return values
+        count = len(self._layers)
+        member = tf.constant([index in family for index in range(count)])
+        # A third more than there would be if all operations came up alike: a second
+        # turn is then seldom needed.
+        share = tf.shape(values, tf.int64)[0] * len(family)
+        size = (4 * share + 3 * count - 1) // (3 * count)
+        return _in_turns(tf.gather(member, stage.index), values, change, size)
 
 
 def _by_view(values):
@@ -164,52 +177,38 @@ def _by_view(values):
     return values[:, tf.newaxis, tf.newaxis]
 
 
-def _blend(starts, ends, factor):
-    return [
-        tf.floor(blend.blend(start, end, factor)) for start, end in zip(starts, ends)
-    ]
-
-
-def _for_some(takes, values, change, at_once=None):
+def _in_turns(takes, values, change, size):
     """Return the values [N, ...], those that `takes` [N] says yes to changed.
-
-    For changes that are dear, or look at a whole image: only these views go through
-    them, in parts of one size until all have had their turn.
 
     Args:
         takes: bool [N].
         values: [N, ...].
-        change: gives the changed values at some places [M].
-        at_once: M; a twelfth of N for None.
+        change: gives from all values and some places [M] the changed values there.
+        size: M, how many are changed in a turn, int64.
     """
-    count = tf.shape(values, tf.int64)[0]
-    size = (count + _PART - 1) // _PART
-    if at_once is not None:
-        size = tf.minimum(count, at_once)
     first = tf.math.top_k(tf.cast(takes, tf.float32), tf.shape(values)[0]).indices
     order = tf.cast(first, tf.int64)
     taken = tf.reduce_sum(tf.cast(takes, tf.int64))
 
-    def one_part(start, values):
-        places = tf.gather(order, tf.minimum(start + tf.range(size), count - 1))
-        mask = tf.reshape(
-            tf.gather(takes, places), [-1] + [1] * (values.shape.rank - 1)
-        )
-        changed = tf.where(mask, change(places), tf.gather(values, places))
+    def one_turn(start, values):
+        # The last turn is filled up with its last place, which comes out the same.
+        places = tf.gather(order, tf.minimum(start + tf.range(size), taken - 1))
+        changed = change(values, places)
         places = places[:, tf.newaxis]
         return start + size, tf.tensor_scatter_nd_update(values, places, changed)
 
     start = tf.constant(0, tf.int64)
-    _, values = tf.while_loop(lambda start, _: start < taken, one_part, (start, values))
+    _, values = tf.while_loop(lambda start, _: start < taken, one_turn, (start, values))
     return values
 
 
-def _looked_up(views, tables, channels):
-    """The channels of words [N, H, W], each value its entry of tables [N, C, 256]."""
-    first = tf.range(tf.shape(tables, tf.int64)[0]) * (256 * channels)
-    first = _by_view(tf.cast(first, tf.uint32))
+def _looked_up(views, tables, places, channels):
+    """Words [M, H, W], each byte its entry of tables [N, C, 256] at the places [M]."""
+    first = _by_view(tf.cast(places * (256 * channels), tf.uint32))
     flat = tf.reshape(tables, [-1])
-    return [
-        tf.gather(flat, tf.cast(first + (byte + 256 * number), tf.int32))
-        for number, byte in enumerate(words.bytes_of(views, channels))
-    ]
+    return words.join(
+        [
+            tf.gather(flat, tf.cast(first + (byte + 256 * number), tf.int32))
+            for number, byte in enumerate(words.bytes_of(views, channels))
+        ]
+    )

@@ -11,8 +11,8 @@ import tensorflow as tf
 _OPERATIONS_A_SECOND = 1e13
 _BYTES_A_SECOND = 1e12
 # What the views move, counted in docs/operations.md, and what launching takes.
-_BYTES_A_PIXEL = 63
-_LAUNCH_SECONDS = 1e-3
+_BYTES_A_PIXEL = 69
+_LAUNCH_SECONDS = 2e-3
 # A step that spends more of its time on views leaves them to the host.
 _LARGEST_SHARE = 0.1
 
@@ -38,19 +38,22 @@ def _chosen(config, classifier, images):
     gpus = len(tf.config.list_physical_devices("GPU"))
     if not gpus:
         return "host", "there is no GPU"
-    share = share_of_step(classifier, images / gpus, config.num_views)
+    share = share_of_step(classifier, images, config.num_views, gpus)
     place = "device" if share <= _LARGEST_SHARE else "host"
     return place, f"on a GPU views would take some {share:.0%} of a step (estimated)"
 
 
-def share_of_step(classifier, images, num_views):
-    """Return which part of a step on a GPU making its views would take, estimated."""
+def share_of_step(classifier, images, num_views, gpus):
+    """Return which part of a step on a GPU making its views would take, estimated.
+
+    Every GPU makes the views of the whole batch, and trains on its part of them.
+    """
     pixels = np.prod(classifier.input_shape[1:-1])
     making = _LAUNCH_SECONDS + images * num_views * pixels * (
         _BYTES_A_PIXEL / _BYTES_A_SECOND
     )
     # A multiplication and an addition; and the way back takes twice the way forward.
-    operations = 2 * 3 * images * num_views * _multiplications(classifier)
+    operations = 2 * 3 * images / gpus * num_views * _multiplications(classifier)
     return making / (making + operations / _OPERATIONS_A_SECOND)
 
 

@@ -61,26 +61,26 @@ def draw(source, maker, seed, count):
     count = min(count, source.train.size)
     plan = batches.Plan(seed, count, 1, source.train.size // count)
     dataset = batches.training(source.train, maker, plan, on_device=True)
-    crops, labels, seeds = next(iter(dataset))
-    batch = source.train.view_function(maker)(crops, labels, seeds)
+    parts = next(iter(dataset))
+    batch = source.train.view_function(maker)(*parts)
     views, _, policies = batch[:3]
     weighed_views, weighed_labels = batch[3:] or batch[:2]
     images, _, _ = next(iter(source.train.training_batches(_Unaltered(), plan)))
     return Examples(
         images.numpy(),
-        labels.numpy(),
+        parts[1].numpy(),
         views.numpy(),
         policies.numpy(),
-        _names(maker, len(labels), seeds),
+        _names(maker, parts),
         weighed_views.numpy(),
         weighed_labels.numpy(),
     )
 
 
-def _names(maker, count, seeds):
+def _names(maker, parts):
     if maker.policies is None:
-        return np.full([count, maker.num_views], "")
-    return maker.drawing.names_of(maker.choice(count, seeds))
+        return np.full([len(parts[1]), maker.num_views], "")
+    return maker.drawing.names_of(maker.choice(*parts))
 
 
 def losses(examples, classifier):

@@ -218,12 +218,13 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
         # Keras trains the layers that could learn when `compile` was called.
         with network.distribute_strategy.scope():
             network.compile(network.optimizer, jit_compile=config.jit_compile)
+    on_device = config.augment_on == "device"
     training = batches.training(
         source.train,
         maker,
         dataclasses.replace(plan, epochs=last_epoch),
         first_step=first_step,
-        on_device=config.augment_on == "device",
+        on_device=on_device,
         service=config.data_service,
     )
     if source.aside is not None:
@@ -231,7 +232,7 @@ def _fit(network, config, source, plan, maker, span, callbacks, input_wait):
     if input_wait is not None:
         training = input_wait.measured(training)
     network.fit(
-        batches.distribute(network.distribute_strategy, training),
+        batches.distribute(network.distribute_strategy, training, on_device),
         initial_epoch=first_epoch,
         epochs=last_epoch,
         steps_per_epoch=steps,

@@ -278,7 +278,7 @@ class RunsTest(tf.test.TestCase, parameterized.TestCase):
             host.from_images(*arguments), device.on_device(*arguments)
         ):
             self.assertAllEqual(one, other)
-        choice = host.choice(6, arguments[2])
+        choice = host.choice(*arguments)
         self.assertEqual(rule.names_of(choice).shape, (6, 2))
 
 

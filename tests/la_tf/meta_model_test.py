@@ -40,8 +40,8 @@ def _data(seed=0):
     )
 
 
-def _choice(batch_size, made):
-    del batch_size
+def _choice(*parts):
+    made = parts[-1]
     return Choice(None, made[..., 0], made[..., 1])
 
 
@@ -89,7 +89,7 @@ class _Reference:
             for name, value in model.policy_network.weights.items()
         }
         views, labels, _, made, images, classes = data
-        embedding = model.learner.embedding(_choice(IMAGES, made))
+        embedding = model.learner.embedding(_choice(made))
         self.embedding = tf.cast(embedding, tf.float64)
         self.inputs = tf.constant(views[:, 0], tf.float64)
         self.labels = tf.constant(labels[:, 0], tf.float64)

@@ -41,16 +41,24 @@ STEPS = {
         "num_views": 1,
         "cropped": True,
     },
+    # Three operations, and a replica of two.
+    "half_of_a_batch": {
+        "network": "wrn_10_1",
+        "method": "randaugment",
+        "e_step": "separate",
+        "own_images": BATCH // 2,
+    },
 }
 
 
-def _specification(num_views, cropped):
+def _specification(num_views, cropped, own_images):
     views = [num_views] if cropped else []
-    return (
+    parts = (
         tf.TensorSpec([BATCH, *views, 32, 32, 3], tf.uint8),
         tf.TensorSpec([BATCH], tf.int32),
         tf.TensorSpec([BATCH, 2], tf.int32),
     )
+    return (*parts, tf.TensorSpec([own_images], tf.int64)) if own_images else parts
 
 
 def _step(
@@ -58,6 +66,7 @@ def _step(
     num_views=6,
     half=False,
     cropped=False,
+    own_images=None,
     final="cutmix",
     method="latent",
     transforms="latentaugment",
@@ -79,7 +88,8 @@ def _step(
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True))
     model.optimizer.build(model.trainable_variables)
     step = tf.function(lambda *data: model.train_step(data))
-    return step.get_concrete_function(*_specification(num_views, cropped))
+    parts = _specification(num_views, cropped, own_images)
+    return step.get_concrete_function(*parts)
 
 
 class StepsTest(tf.test.TestCase, parameterized.TestCase):

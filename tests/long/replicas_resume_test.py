@@ -64,7 +64,7 @@ def make(method, classifier):
         options = {"augment": drawn_by(learner), "learner": learner}
         return LatentAugment(classifier, learner.num_policies, **options)
     rule = Sampler()
-    choose = lambda size, seeds: rule.draw(size, 1, seeds[0])
+    choose = lambda views, _, seeds: rule.draw(tf.shape(views)[0], 1, seeds[0])
     return MetaAugment(classifier, rule, augment=drawn_by(rule), choice=choose)
 
 def new_model(method):

@@ -71,7 +71,7 @@ def _model(classifier, learns, options):
             classifier,
             Sampler(),
             augment=lambda views, labels, policies, _: (views, labels, policies),
-            choice=lambda _, made: Choice(None, made % 14, made),
+            choice=lambda *parts: Choice(None, parts[-1] % 14, parts[-1]),
             meta_alpha=1.0,
         )
     learner = Adversarial(3, interval=2) if learns else None

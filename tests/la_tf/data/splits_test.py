@@ -126,6 +126,14 @@ class CutTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(images.shape, [share, 3, 2])
             self.assertAllEqual(images[:, 1, 1], expected)
 
+    def test_parts_that_are_not_cut_come_with_the_places_of_the_piece(self):
+        cut = list(batches._cut(self.batches(6), 3, whole=1))
+        self.assertLen(cut, 6)
+        for index, (images, places, numbers) in enumerate(cut):
+            self.assertAllEqual(images[:, 0, 0], np.arange(6) + index // 3 * 6)
+            self.assertAllEqual(tf.gather(images[:, 0, 0], places), numbers)
+            self.assertAllEqual(places, np.arange(2) + index % 3 * 2)
+
     def test_a_batch_that_cannot_be_cut_evenly_is_refused(self):
         with self.assertRaises(tf.errors.InvalidArgumentError):
             list(batches._cut(self.batches(5), 2))

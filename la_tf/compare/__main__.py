@@ -73,7 +73,7 @@ def _run(study, folder, found, options):
 
 
 def _notes(study):
-    """What methods and protocol changed, a line for each setting that they changed."""
+    """Return what methods and protocol changed, a line for each setting."""
     return [
         f"{setting.name}: {setting.note}" for setting in study.settings if setting.note
     ]

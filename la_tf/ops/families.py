@@ -89,7 +89,7 @@ class Families:
         ]
 
     def _takes(self, index, wanted):
-        """Whether each view's operation is among those that `wanted` says yes to."""
+        """Return whether each view's operation is one that `wanted` says yes to."""
         wanted = tf.constant([bool(wanted(layer)) for layer in self._layers])
         return tf.gather(wanted, index)
 
@@ -135,7 +135,7 @@ class Families:
         return views
 
     def _blended(self, ends, base, stage):
-        """The channels blended with others of each view's operation, if it has any."""
+        """Return the channels blended with others of each view's operation, if any."""
         starts, factor = ends, tf.ones([1, 1, 1], tf.float64)
         for index, layer in self._of_kind((blend.Color, mixing.Mixing)):
             takes = _by_view(stage.index == index)
@@ -160,7 +160,7 @@ class Families:
 
 
 def _by_view(values):
-    """Values [N] as [N, 1, 1]."""
+    """Return values [N] as [N, 1, 1]."""
     return values[:, tf.newaxis, tf.newaxis]
 
 
@@ -205,7 +205,7 @@ def _for_some(takes, values, change, at_once=None):
 
 
 def _looked_up(views, tables, channels):
-    """The channels of words [N, H, W], each value its entry of tables [N, C, 256]."""
+    """Return the channels of words [N, H, W], by entries of tables [N, C, 256]."""
     first = tf.range(tf.shape(tables, tf.int64)[0]) * (256 * channels)
     first = _by_view(tf.cast(first, tf.uint32))
     flat = tf.reshape(tables, [-1])

@@ -27,7 +27,7 @@ def network_of(run):
 
 
 def draw(run, data_dir=None):
-    """Examples of the run's own data, the same for the same run.
+    """Return examples of the run's own data, the same for the same run.
 
     The first few are shown; all are looked at to find the hardest.
     """

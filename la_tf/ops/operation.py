@@ -114,6 +114,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         """Return what `transform` does, for one image inside compiled code."""
         return self.transform(image, parameters, partner)
 
+    @tf.autograph.experimental.do_not_convert
     def apply(self, images, level, seed):
         """Return the changed images, in the type they came in.
 

@@ -49,6 +49,7 @@ class DrawnLayer(keras.layers.Layer):
             else tf.random.Generator.from_seed(seed, alg="philox")
         )
 
+    @tf.autograph.experimental.do_not_convert
     def apply(self, images, seed, labels=None):
         """Return the changed images, and with labels [B, classes] also the labels.
 

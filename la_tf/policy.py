@@ -53,7 +53,7 @@ def make_layers(space, mixup_alpha):
 
 
 def name_of(index, transforms="latentaugment"):
-    """The policy's name, as "ShearX>Invert": first the operation that runs first."""
+    """Return the policy's name, as "ShearX>Invert": first what runs first."""
     if not 0 <= index < NUM_POLICIES:
         raise ValueError(f"policy {index} is outside 0..{NUM_POLICIES - 1}")
     names = operations_of(transforms)
@@ -62,7 +62,7 @@ def name_of(index, transforms="latentaugment"):
 
 
 def index_of(name, transforms="latentaugment"):
-    """The policy's index, `first * 16 + second`, from its name as "ShearX>Invert"."""
+    """Return the policy's index, `first * 16 + second`, from its name."""
     names = operations_of(transforms)
     parts = name.split(">")
     if len(parts) != 2 or not set(parts) <= set(names):
@@ -105,7 +105,7 @@ class Policies:
         self._form = _program(space.name) if on_host else families.Families(self.layers)
 
     def apply(self, views, labels, choice, seed):
-        """Views and labels after each view's operations, in order.
+        """Return views and labels after each view's operations, in order.
 
         MixUp and SamplePairing mix a view with another image's view of the same number
         k, as it was before any operation.
@@ -126,7 +126,7 @@ class Policies:
         return _like(changed, views), self._mixed_labels(labels, stages)
 
     def apply_to_words(self, views, labels, choice, seed, channels):
-        """As `apply`, for views float32 words [B, K, H, W], on an accelerator."""
+        """Return what `apply` does, for views float32 words [B, K, H, W]."""
         base = _flat(views)
         stages = self._plan(choice, seed, tf.shape(base))
         changed = self._form.run(base, stages, channels)
@@ -182,7 +182,7 @@ def _like(flat, tensor):
 
 
 def _flat_partners(noise):
-    """For each view the place of its partner among all B K views, int64 [B K]."""
+    """Return for each view the place of its partner among all, int64 [B K]."""
     num_views = tf.shape(noise, tf.int64)[1]
     images = mixing.draw_partners(noise)
     return tf.reshape(images * num_views + tf.range(num_views), [-1])

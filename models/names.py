@@ -43,12 +43,12 @@ FAMILIES = (*_FORMS, "applications")
 
 
 def check_name(name):
-    """None for the name of a network; a ValueError that says what is wrong if not."""
+    """Raise a ValueError that says what is wrong with what is no network's name."""
     parse(name)
 
 
 def parse(name):
-    """The family (a module of this package) and what tells its members apart.
+    """Return the family (a module of this package) and what tells members apart.
 
     These are the numbers in a name, or for one of `BACKBONES` the name itself.
     """

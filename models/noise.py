@@ -36,7 +36,7 @@ class Scope:
     total: Any = None
 
     def draw(self, salt, batch_size, columns):
-        """Uniform numbers in [0, 1), float32 [batch_size, columns], for one layer."""
+        """Return numbers in [0, 1), float32 [batch_size, columns], for one layer."""
         total = batch_size if self.total is None else self.total
         # Integers of a named algorithm: XLA makes floats of the same bits differently.
         table = tf.random.stateless_uniform(
@@ -91,7 +91,7 @@ def entered(existing):
 
 
 def current():
-    """The innermost `Scope` of this thread, or a fresh random one outside any."""
+    """Return the innermost `Scope` of this thread; a random one outside any."""
     if _stack.scopes:
         return _stack.scopes[-1]
     limits = tf.int32.limits

@@ -43,7 +43,7 @@ def pixels(family, input_shape):
 
 
 def classifier(inputs, features, num_classes, name):
-    """The model that averages features over the image and gives float32 logits."""
+    """Return the model that averages features over the image, to float32 logits."""
     pooled = keras.layers.GlobalAveragePooling2D(dtype="float32", name="pool")(features)
     logits = keras.layers.Dense(
         num_classes,
@@ -59,7 +59,7 @@ def classifier(inputs, features, num_classes, name):
 
 
 def check_classes(num_classes):
-    """None for a number of classes that can be told apart; a ValueError if not."""
+    """Raise a ValueError for a number of classes that cannot be told apart."""
     if not isinstance(num_classes, numbers.Integral) or num_classes < 2:
         raise ValueError(f"num_classes must be 2 or more, not {num_classes!r}.")
 

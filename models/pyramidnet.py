@@ -16,7 +16,7 @@ LAST_KEEP = 0.5  # the chance of the last block to be left alone by ShakeDrop
 
 
 def features(pixels, depth, alpha, remat=False):
-    """The last activations of the PyramidNet of this depth (9n + 2) and widening."""
+    """Return the last activations of the PyramidNet of depth 9n + 2 and widening."""
     per_stage = (depth - 2) // 9
     count = 3 * per_stage
     outputs = layers.convolution(16, 3, name="stem")(pixels)
@@ -37,7 +37,7 @@ def features(pixels, depth, alpha, remat=False):
 
 
 def block_width(number, count, alpha):
-    """16 + alpha * number / count to the nearest integer, halves upwards."""
+    """Return 16 + alpha * number / count, rounded, halves upwards."""
     return 16 + (2 * alpha * number + count) // (2 * count)
 
 

@@ -71,7 +71,7 @@ class ShakeDrop(keras.layers.Layer):
 
 
 def _draw_for(images, salt, columns):
-    """That many tensors [batch, 1, 1, 1] of numbers in [0, 1), in the images' type."""
+    """Return so many tensors [batch, 1, 1, 1] of numbers in [0, 1)."""
     draws = noise.current().draw(salt, tf.shape(images)[0], columns)
     draws = tf.cast(draws, images.dtype)[:, tf.newaxis, tf.newaxis, :]
     return tf.split(draws, columns, axis=-1)
@@ -79,7 +79,7 @@ def _draw_for(images, salt, columns):
 
 @tf.custom_gradient
 def _mix(first, second, forward, backward):
-    """forward * first + (1 - forward) * second; its gradient uses backward instead."""
+    """Return forward * first + (1 - forward) * second, backward in its gradient."""
 
     def gradient(upstream):
         share = backward * upstream
@@ -90,7 +90,7 @@ def _mix(first, second, forward, backward):
 
 @tf.custom_gradient
 def _scale(inputs, forward, backward):
-    """forward * inputs; its gradient is scaled by backward instead."""
+    """Return forward * inputs, whose gradient is scaled by backward instead."""
 
     def gradient(upstream):
         return backward * upstream, None, None

@@ -11,7 +11,7 @@ BLOCKS_PER_STAGE = 4
 
 
 def features(pixels, width, remat=False):
-    """The last activations of Shake-Shake 26 whose first stage has `width` channels."""
+    """Return the last activations of Shake-Shake 26 of `width` channels at first."""
     outputs = layers.convolution(16, 3, name="stem")(pixels)
     outputs = layers.batch_norm("stem_norm")(outputs)
     for stage in (1, 2, 3):

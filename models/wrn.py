@@ -11,7 +11,7 @@ STAGE_FILTERS = (16, 32, 64)
 
 
 def features(pixels, depth, width, remat=False):
-    """The last activations of the Wide-ResNet of this depth (6n + 4) and width."""
+    """Return the last activations of the Wide-ResNet of depth 6n + 4 and width."""
     outputs = layers.convolution(16, 3, name="stem")(pixels)
     for stage, filters in enumerate(STAGE_FILTERS, start=1):
         for index in range(1, (depth - 4) // 6 + 1):

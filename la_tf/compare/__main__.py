@@ -83,7 +83,7 @@ def _settings(study):
 
 
 def _notes(study):
-    """What methods and protocol changed, a line for each setting that they changed."""
+    """Return what methods and protocol changed, a line for each setting."""
     return [
         f"{setting.name}: {setting.note}" for setting in study.settings if setting.note
     ]

@@ -23,7 +23,7 @@ def _block(dataset, model, **fields):
 
 
 def _figures(dataset, model, **settings):
-    """Rows of the paper's figures: accuracy, standard deviation, relative cost."""
+    """Return rows of the paper's figures: accuracy, deviation, relative cost."""
     rows = []
     for setting, figure in settings.items():
         figure = figure if isinstance(figure, tuple) else (figure,)

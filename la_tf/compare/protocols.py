@@ -117,7 +117,7 @@ def _more_epochs(config, most_views):
 
 
 def _changed(config, **values):
-    """The configuration with values that count as chosen: no recipe may move them."""
+    """Return the configuration with values that no recipe may move."""
     origins = {**config.origins, **dict.fromkeys(values, "chosen")}
     return dataclasses.replace(config, origins=origins, **values)
 

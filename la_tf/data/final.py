@@ -48,7 +48,7 @@ def cutmix(views, labels, seed, probability=0.5):
 
 
 def cutmix_words(views, labels, seed, probability=0.5):
-    """As `cutmix`, for words `[B, K, H, W]` on an accelerator.
+    """Return what `cutmix` does, for words `[B, K, H, W]` on an accelerator.
 
     It mixes always and chooses afterwards, so that no host waits for the coin.
     """
@@ -68,7 +68,7 @@ def cutmix_words(views, labels, seed, probability=0.5):
 
 
 def cutout_words(views, seed, size, word):
-    """As `cutout`, for words `[B, K, H, W]` on an accelerator and the fill's word."""
+    """Return what `cutout` does, for words `[B, K, H, W]` and the fill's word."""
     batch, (height, width) = tf.shape(views)[0], views.shape[2:]
     row_seed, column_seed = draws.split(seed, 2)
     rows = _draw_interval(batch, height, size, row_seed)[:, tf.newaxis, :, tf.newaxis]
@@ -162,7 +162,7 @@ def _mix_labels(labels, share, partners):
 
 
 def _draw_interval(batch, length, size, seed):
-    """Whether each of `length` places lies in the image's interval, `[B, length]`."""
+    """Return whether each of `length` places is in the interval, `[B, length]`."""
     centres = tf.cast(draws.below([batch, 1], seed, length), tf.int64)
     places = tf.range(length, dtype=tf.int64) - (centres - size // 2)
     return (places >= 0) & (places < size)

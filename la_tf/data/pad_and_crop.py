@@ -34,7 +34,7 @@ def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
 
 
 def crop_words(words, num_views, seed, padding=4, flip=True):
-    """As `pad_crop_flip`, for words `[B, H, W]` on an accelerator: `[B, K, H, W]`.
+    """Return what `pad_crop_flip` does, for words `[B, H, W]`: `[B, K, H, W]`.
 
     A crop is an affine map like any other.
     """

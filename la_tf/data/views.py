@@ -280,6 +280,7 @@ def make_views(
         dataset.element_spec, num_classes, value_range, class_weight
     )
 
+    @tf.autograph.experimental.do_not_convert
     def views(element, step_seed):
         images, labels, weights = read(element)
         batch = maker.from_images(images, labels, step_seed[tf.newaxis])

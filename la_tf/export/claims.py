@@ -51,7 +51,7 @@ def _is(encoded, magic):
 
 
 def _numbers(content, size, step):
-    """Two whole numbers of so many bytes; step -1: the highest byte first."""
+    """Return two whole numbers of so many bytes; step -1: the highest byte first."""
     places = tf.constant([256**place for place in range(size)][::step], tf.int64)
     return tf.reduce_sum(tf.reshape(content, [2, size]) * places, axis=1)
 
@@ -87,7 +87,7 @@ def _content(encoded):
 
 
 def _first_descriptor(content):
-    """The place of a GIF's first image descriptor, or of what stands in its place."""
+    """Return the place of a GIF's first image descriptor, or of what is there."""
     _, place = tf.while_loop(
         lambda content, place: _at(content, place) == 0x21,
         lambda content, place: (content, _after_blocks(content, place + 2)),
@@ -97,7 +97,7 @@ def _first_descriptor(content):
 
 
 def _after_blocks(content, place):
-    """The place after a chain of blocks, each led by its length, the last empty."""
+    """Return the place after a chain of blocks, each led by its length."""
     _, place = tf.while_loop(
         lambda content, place: _at(content, place) > 0,
         lambda content, place: (

@@ -28,7 +28,7 @@ def factor_of(parameters):
 
 
 def blend(start, end, factor):
-    """start + factor (end - start), clipped; cut off the fraction to have Pillow's.
+    """Return start + factor (end - start), clipped; without its fraction, Pillow's.
 
     Args:
         start, end: whole numbers 0..255 of one type.
@@ -55,7 +55,7 @@ class Blend(operation.Operation):
         return factor_of(parameters)
 
     def start(self, channels):
-        """What is blended with, for channels float32 [B, H, W]: as many channels."""
+        """Return what is blended with, for channels float32 [B, H, W]: as many."""
         raise NotImplementedError
 
 

@@ -173,7 +173,7 @@ class Families:
 
 
 def _by_view(values):
-    """Values [N] as [N, 1, 1]."""
+    """Return values [N] as [N, 1, 1]."""
     return values[:, tf.newaxis, tf.newaxis]
 
 
@@ -203,7 +203,7 @@ def _in_turns(takes, values, change, size):
 
 
 def _looked_up(views, tables, places, channels):
-    """Words [M, H, W], each byte its entry of tables [N, C, 256] at the places [M]."""
+    """Return words [M, H, W] by entries of tables [N, C, 256] at the places [M]."""
     first = _by_view(tf.cast(places * (256 * channels), tf.uint32))
     flat = tf.reshape(tables, [-1])
     return words.join(

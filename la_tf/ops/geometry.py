@@ -22,9 +22,10 @@ IDENTITY = np.array([ONE, 0, HALF, 0, ONE, HALF])
 
 
 def affine(images, coefficients):
-    """The images resampled by (a, b, c, d, e, f) in 16.16 fixed point, filled with 128.
+    """Return the images resampled by (a, b, c, d, e, f) in 16.16 fixed point.
 
-    Output (x, y) takes input ((a x + b y + c) >> 16, (d x + e y + f) >> 16).
+    Output (x, y) takes input ((a x + b y + c) >> 16, (d x + e y + f) >> 16), or 128
+    where that lies outside.
     """
     shape = tf.shape(images)
     height, width = shape[1], shape[2]
@@ -44,7 +45,7 @@ def affine(images, coefficients):
 
 
 def affine_of_one(image, coefficients):
-    """As `affine`, for a batch of one image inside compiled code."""
+    """Return what `affine` does, for a batch of one image inside compiled code."""
     height, width = tf.shape(image)[1], tf.shape(image)[2]
     x, y = tf.range(width)[tf.newaxis], tf.range(height)[:, tf.newaxis]
     a, b, c, d, e, f = tf.unstack(tf.cast(coefficients[0], tf.int32))
@@ -61,7 +62,7 @@ def affine_of_one(image, coefficients):
 
 
 def rows_of_one(image, distance):
-    """One image with its rows taken from so many rows further down, in compiled code.
+    """Return one image with its rows taken from so many rows further down.
 
     Rows are copied whole, in a quarter of the time of `affine_of_one`.
     """
@@ -74,12 +75,12 @@ def rows_of_one(image, distance):
 
 
 def _with_fill(values):
-    """The values [N, ...] and one more that is all fill."""
+    """Return the values [N, ...] and one more that is all fill."""
     return tf.pad(values, [[0, 1], [0, 0]], constant_values=operation.FILL)
 
 
 def sample(words, coefficients, fill, sources=None):
-    """As `affine`, for words, one a pixel, of static height and width: [N, H, W].
+    """Return what `affine` does, for words of static size: [N, H, W].
 
     Args:
         words: float32 [M, H, W].
@@ -217,7 +218,7 @@ class Rotate(Affine):
 
 
 def _offsets(cosine, sine, height, width):
-    """The two offsets for each level, int64 [2, levels], that keep the centre."""
+    """Return two offsets for each level, int64 [2, levels], that keep the centre."""
     x, y = tf.cast(width, tf.float64) / 2, tf.cast(height, tf.float64) / 2
     offset_x = cosine * -x + sine * -y + x + 0.5 * cosine + 0.5 * sine
     offset_y = -sine * -x + cosine * -y + y - 0.5 * sine + 0.5 * cosine

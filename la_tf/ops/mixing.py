@@ -58,7 +58,7 @@ class Cutout(operation.Operation):
 
 
 def share_of_partner(images, partners, share):
-    """The images mixed with partners: share [B] in 65536ths is the images' own part."""
+    """Return images mixed with partners: share [B] in 65536ths is their own part."""
     share = tf.reshape(tf.cast(share, tf.int32), [-1, 1, 1, 1])
     mixed = share * tf.cast(images, tf.int32) + (ONE - share) * tf.cast(
         partners, tf.int32
@@ -128,7 +128,7 @@ class MixUp(Mixing):
         return operation.pack(tf.gather(self._quantiles, draw))
 
     def apply(self, images, level, seed, labels=None):
-        """The mixed images, and with labels [B, classes] also the mixed labels."""
+        """Return the mixed images, and with labels [B, classes] also mixed labels."""
         mixed = super().apply(images, level, seed)
         if labels is None:
             return mixed
@@ -156,13 +156,13 @@ class MixUp(Mixing):
 
 
 def mix_labels(labels, partners, share):
-    """Labels [B, classes] mixed with their partners' by the images' own share [B]."""
+    """Return labels [B, classes] mixed with their partners' by the own share [B]."""
     share = tf.cast(share, labels.dtype)[:, tf.newaxis] / ONE
     return share * labels + (1 - share) * partners
 
 
 def _beta_quantiles(alpha):
-    """4,096 equally likely values of Beta(alpha, alpha) in 65536ths, int64."""
+    """Return 4,096 equally likely values of Beta(alpha, alpha) in 65536ths, int64."""
     if alpha == 0:
         return np.full(NUM_QUANTILES, ONE, np.int64)
     middles = (np.arange(NUM_QUANTILES) + 0.5) / NUM_QUANTILES

@@ -16,7 +16,7 @@ FILL = 128
 
 
 def draw_noise(shape, seed):
-    """Random numbers int64 [*shape, 2] in 0..2^31-2, the same on every device."""
+    """Return numbers int64 [*shape, 2] in 0..2^31-2, the same on every device."""
     noise = tf.random.stateless_uniform(
         tf.concat([shape, [NUM_NOISE]], axis=0),
         seed,
@@ -75,7 +75,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
             self._random_generator = tf.random.Generator.from_seed(seed)
 
     def parameters(self, level, noise, height, width):
-        """Six whole numbers an image, int64 [B, 6], that `transform` understands.
+        """Return six whole numbers an image, int64 [B, 6], for `transform`.
 
         Args:
             level: int64 [B], one of the space's.
@@ -111,9 +111,10 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
         raise NotImplementedError
 
     def transform_one(self, image, parameters, partner=None):
-        """As `transform`, for a batch of one image inside compiled code."""
+        """Return what `transform` does, for one image inside compiled code."""
         return self.transform(image, parameters, partner)
 
+    @tf.autograph.experimental.do_not_convert
     def apply(self, images, level, seed):
         """Return the changed images, in the type they came in.
 
@@ -176,7 +177,7 @@ class Operation(keras_cv.layers.VectorizedBaseImageAugmentationLayer):
 
 
 def pack(*columns):
-    """Up to six int64 [B] columns side by side, filled up with zeros to [B, 6]."""
+    """Return up to six int64 [B] columns side by side, zeros up to [B, 6]."""
     columns = [tf.cast(column, tf.int64) for column in columns]
     empty = [tf.zeros_like(columns[0])] * (NUM_PARAMETERS - len(columns))
     return tf.stack(columns + empty, axis=1)

@@ -52,12 +52,12 @@ class Space:
 
 
 def _ramp(low, high, steps):
-    """From `low` at level 0 to `high` after so many steps; the sign plays no part."""
+    """Return a ramp from `low` at level 0 to `high` after so many steps; no sign."""
     return lambda level, sign: low + (high - low) * Fraction(level, steps)
 
 
 def _either_way(high, steps, around=0):
-    """From `around` up or down, by `high` after so many steps."""
+    """Return a ramp from `around` up or down, by `high` after so many steps."""
     return lambda level, sign: around + sign * high * Fraction(level, steps)
 
 
@@ -92,7 +92,7 @@ _PIXEL = Fraction(1, 32)  # of the side: distances are given for images of 32 pi
 
 
 def _in_ninths(degrees):
-    """LatentAugment's arguments: the last of ten levels is the whole of the range."""
+    """Return LatentAugment's arguments: the last of ten levels is all the range."""
     arguments = _arguments(
         shear=_either_way(_SHEAR, 9),
         shift=_either_way(Fraction(150, 331), 9),
@@ -105,7 +105,7 @@ def _in_ninths(degrees):
 
 
 def _in_steps(steps):
-    """The reference arguments of AutoAugment and its heirs, whole numbers cut off."""
+    """Return the arguments of AutoAugment and its heirs, whole numbers cut off."""
     return _arguments(
         shear=_either_way(_SHEAR, steps),
         shift=_cut(_either_way(10 * _PIXEL, steps), _PIXEL),

@@ -18,7 +18,7 @@ VALUES = np.arange(256).reshape([1, 1, 1, 256])
 
 
 def look_up(images, tables):
-    """The images with each value replaced by its entry of tables, uint8 [B, C, 256].
+    """Return the images with each value's entry of tables, uint8 [B, C, 256].
 
     With tables [B, 1, 256] all channels of an image share one table.
     """
@@ -152,7 +152,7 @@ def _rounded_mean(grey):
 
 
 def _stretch_products():
-    """Pillow's float64 `value * (255 / spread)` for each spread and value [256, 256].
+    """Return Pillow's float64 `value * (255 / spread)` for each, [256, 256].
 
     Its last bit decides where AutoContrast truncates, so the very products are kept.
     """
@@ -188,7 +188,7 @@ class AutoContrast(Tone):
         return tf.cast(self._stretching(low, high), tf.uint8)
 
     def _stretching(self, low, high):
-        """Pillow's tables, float32 [B, C, 256], for extremes float32 [B, C]."""
+        """Return Pillow's tables, float32 [B, C, 256], for extremes float32 [B, C]."""
         products = tf.constant(self._products)
         row = tf.cast(high - low, tf.int32)
         offset = tf.cast(256.0 * (high - low) + low, tf.int32)
@@ -202,7 +202,7 @@ class AutoContrast(Tone):
 
 
 def _over_pixels(choose, reduce, images):
-    """The smallest or largest value of each image and channel, float32 [B, C]."""
+    """Return the smallest or largest value of each channel, float32 [B, C]."""
     # Rows in halves, which overlap where their number is odd: XLA makes of it four
     # times as fast a code as of a reduction.
     rows = images
@@ -235,7 +235,7 @@ class Equalize(Tone):
 
 
 def equalizing_tables(histograms):
-    """Pillow's equalizing tables, float32, for histograms, both [B, C, 256]."""
+    """Return Pillow's equalizing tables, float32, for histograms, [B, C, 256]."""
     # Quotients of whole numbers: in float64 no rounding reaches the next one.
     histograms = tf.cast(histograms, tf.float64)
     values = tf.range(256, dtype=tf.float64)

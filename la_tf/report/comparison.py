@@ -12,7 +12,7 @@ _NOT_COMPARED = ("run_dir", "resume", "verbosity", "keep", "checkpoint_minutes")
 
 
 def section(runs, gallery, level):
-    """Results, what was told the runs differently, and how their priors differ."""
+    """Return results, what the runs were told, and how their priors differ."""
     results = markup.table(
         (
             "run",
@@ -63,7 +63,7 @@ def _differences(runs):
 
 
 def _priors(runs, gallery):
-    """Heat maps of how the others' priors differ from that of the first with one."""
+    """Return heat maps of how the others' priors differ from the first one."""
     shown = [run for run in runs if run.has_policies and run.rule.is_square]
     operations = shown[0].rule.space.operations if shown else None
     alike = [run for run in shown if run.rule.space.operations == operations]

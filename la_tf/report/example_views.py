@@ -28,7 +28,7 @@ def network_of(run):
 
 
 def draw(run, checkpoint, data_dir=None):
-    """Examples of the run's own data, the same for the same run.
+    """Return examples of the run's own data, the same for the same run.
 
     The first few are shown; all are looked at to find the hardest. A method that learns
     how to draw does so as it had learned to at the checkpoint.

@@ -266,7 +266,7 @@ def latest(folder, best=False):
 
 
 def not_finite(variables):
-    """The name of the first variable with a value that is not finite, or None."""
+    """Return the name of the first variable that is not finite, or None."""
     for variable in variables:
         value = tf.convert_to_tensor(variable)
         if value.dtype.is_floating and not tf.reduce_all(tf.math.is_finite(value)):

@@ -73,7 +73,7 @@ def waiting():
 
 
 def lost(error):
-    """The addresses of the processes that an error of TensorFlow's is about, in words.
+    """Return the addresses of the processes that an error is about, in words.
 
     They are those that no longer answer, or else those that it names.
     """
@@ -134,7 +134,7 @@ def answers(address):
 
 
 def _settings():
-    """TF_CONFIG's cluster, job name to addresses, and task; empty without it."""
+    """Return TF_CONFIG's cluster, job name to addresses, and task, or nothing."""
     text = os.environ.get("TF_CONFIG")
     if not text:
         return {}, {}

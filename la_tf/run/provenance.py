@@ -15,7 +15,7 @@ _PACKAGES = ("tensorflow", "keras", "keras-cv", "tensorflow-datasets", "numpy")
 
 
 def record(config, source):
-    """What config.json holds: all that is needed to repeat the run or to use it."""
+    """Return what config.json holds: all that repeating or using the run takes."""
     return {
         "config": config.values(),
         "origins": dict(config.origins),
@@ -36,7 +36,7 @@ def record(config, source):
 
 
 def versions():
-    """The version of Python, of la_tf and of the packages that matter, by name."""
+    """Return the version of Python, la_tf and the packages that matter, by name."""
     found = {"python": platform.python_version(), "la_tf": la_tf.__version__}
     for package in _PACKAGES:
         try:

@@ -84,7 +84,7 @@ def _find(folder, checkpoint):
 
 @contextlib.contextmanager
 def _precision(mixed):
-    """The policy of the run while its network is built: it then computes as it did."""
+    """Set the run's policy while its network is built: it computes as it did."""
     before = keras.mixed_precision.global_policy()
     name = "mixed_float16" if mixed else "float32"
     keras.mixed_precision.set_global_policy(name)

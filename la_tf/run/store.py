@@ -103,7 +103,7 @@ class Store:
 
 
 def found(directory):
-    """Pairs of number and path of the checkpoints in a folder, the newest last."""
+    """Return pairs of number and path of a folder's checkpoints, the newest last."""
     directory = pathlib.Path(directory)
     if not directory.is_dir():
         return []

@@ -77,7 +77,7 @@ class Health(tf.Module):
         return int(self._failed_step.read_value())
 
     def failed_policies(self):
-        """Pairs of policy and number of views in the step that failed, most first."""
+        """Return pairs of policy and number of views in the failed step, most first."""
         counts = self._policies.read_value().numpy()
         return [
             (int(policy), int(counts[policy]))
@@ -148,7 +148,7 @@ def _learning_rate(optimizer, step):
 
 
 def _listed(policies, name_of, most=8):
-    """The policies and their numbers of views, those with the most views first."""
+    """Return policies and their numbers of views, those with the most first."""
     shown = [f"{name_of(policy)} ({count})" for policy, count in policies[:most]]
     if len(policies) > most:
         shown.append(f"and {len(policies) - most} more")

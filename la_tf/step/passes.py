@@ -144,7 +144,7 @@ def without_gradient(forward, parts, weigh, averages):
 
 
 def with_gradient(forward, parts, weigh, loss, averages, optimizer):
-    """What training on the parts gives, one after the other, in sum: a `Trained`.
+    """Return what training on the parts gives in sum, a `Trained`.
 
     A part's activations are gone before the next part begins.
 

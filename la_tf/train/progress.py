@@ -64,7 +64,7 @@ class ProgressBar(keras_generation.progress_bar()):
         bar.refresh()
 
     def wrote_line(self):
-        """Nothing: a bar stands below all lines."""
+        """Do nothing: a bar stands below all lines."""
 
     def close(self):
         """Take the bar away."""
@@ -114,7 +114,7 @@ class ProgressLines(keras.callbacks.Callback):
         self._due = self._clock() + console.LONGEST_SILENCE
 
     def close(self):
-        """Nothing: lines stay."""
+        """Do nothing: lines stay."""
 
 
 class EpochLines(keras.callbacks.Callback):

@@ -50,6 +50,7 @@ class Arrays(base.Split):
         with tf.device("/cpu:0"):
             images, labels = tf.constant(self.images), tf.constant(self.labels)
 
+        @tf.autograph.experimental.do_not_convert
         def batch(global_step):
             epoch = global_step // plan.steps_per_epoch
             step = global_step % plan.steps_per_epoch

@@ -86,7 +86,7 @@ def _decoder(image_size):
 
 
 def readable(paths, skip_bad_images):
-    """Indices of the paths that hold whole images.
+    """Return the indices of the paths that hold whole images.
 
     Without `skip_bad_images` they are looked at, but not decoded.
     """

@@ -64,6 +64,7 @@ class Stream(base.Split):
             del epoch, encoded, label
             return index % plan.batch_size // plan.share == plan.worker
 
+        @tf.autograph.experimental.do_not_convert
         def crop(epoch, index, encoded, label):
             step, row = index // plan.batch_size, index % plan.share
             seed = plan.seeds(epoch, step)[row]
@@ -80,6 +81,7 @@ class Stream(base.Split):
         return maker.from_base_views
 
     def evaluation_examples(self):
+        @tf.autograph.experimental.do_not_convert
         def example(encoded, label):
             return inception.evaluation_image(encoded, self.side), label
 

@@ -80,7 +80,7 @@ def limit(split, count, seed):
 
 
 def _limited(labels, count, seed):
-    """Sorted indices of the images to keep."""
+    """Return the sorted indices of the images to keep."""
     available = np.bincount(labels)
     classes = int((available > 0).sum())
     if count < classes:

@@ -128,8 +128,9 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEmpty(runs.differences(run_dir, self.whole))
 
     def test_lost_files_are_written_anew_from_the_last_whole_checkpoint(self):
-        run_dir = self.copy(last_step=15)
-        path = run_dir / "checkpoints" / "step-15.data-00000-of-00001"
+        # That one is of the middle of an epoch.
+        run_dir = self.copy(last_step=10)
+        path = run_dir / "checkpoints" / "step-10.data-00000-of-00001"
         path.write_bytes(path.read_bytes()[:-9])
         (run_dir / "metrics.csv").unlink()
         (run_dir / "policy.npz").write_bytes(b"garbage")
@@ -138,7 +139,7 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         with mock.patch("sys.stderr.write") as told:
             self.resume(run_dir)
         words = "".join(call.args[0] for call in told.call_args_list)
-        self.assertRegex(words, "step-15 is damaged; going on from step-10")
+        self.assertRegex(words, "step-10 is damaged; going on from step-7")
         self.assert_like_the_whole(run_dir)
 
     def test_a_finished_run_is_never_trained_again(self):
@@ -158,7 +159,7 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         with self.assertRaisesRegex(UserError, "is finished.*is not trained again"):
             self.resume(run_dir)
         self.assertEqual((run_dir / "metrics.csv").read_bytes(), before)
-        self.assertLen(store.found(run_dir / "checkpoints"), 4)
+        self.assertLen(store.found(run_dir / "checkpoints"), runs.SMALL.keep)
 
     def test_an_older_checkpoint_is_not_taken_for_the_last_of_a_finished_run(self):
         folder = run_folder.RunFolder(self.copy())
@@ -169,22 +170,6 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
         (folder.checkpoints / "step-20.index").unlink()
         with self.assertRaisesRegex(UserError, "step-20 .* is lost.*/step-15 is the"):
             restore.load(folder)
-
-    def test_the_best_weights_are_those_that_the_summary_names(self):
-        # A kill between the last epoch's checkpoint and that of its best weights.
-        best = 5 * run_folder.RunFolder(self.whole).summary()["best_epoch"]
-        run_dir = self.copy(last_step=best)
-        for number, path in store.found(run_dir / "checkpoints" / "best"):
-            self.assertEqual(number, best)
-            store._remove(path)
-        self.resume(run_dir)
-        names = [n for n, _ in store.found(run_dir / "checkpoints" / "best")]
-        self.assertEqual(names, [best])
-        found, expected = (
-            restore.load(run_folder.RunFolder(path), "best").classifier.get_weights()
-            for path in (run_dir, self.whole)
-        )
-        self.assertAllEqual(found[0], expected[0])
 
     def test_weights_that_are_not_finite_are_refused(self):
         network = restore.load(run_folder.RunFolder(self.whole))
@@ -208,34 +193,78 @@ class HistoryTest(tf.test.TestCase):
         self.assertLess(len(kept), 1.01 * size)
 
 
-class NotFiniteTest(tf.test.TestCase):
+def _checkpointer(folder, is_stopped=False):
+    """The Checkpointer of two epochs of two steps, whose network is two numbers."""
+    model = tf.Module()
+    model.classifier, model.averaged = tf.Module(), None
+    model.classifier.variance = tf.Variable([1.0, 2.0], name="moving_variance")
+    model.health = mock.Mock(failed_step=lambda: -1)
+    model.distribute_strategy = tf.distribute.get_strategy()
+    model.metrics = []
+    model.optimizer = mock.Mock(variables=[])
+    plan = batches.Plan(seed=0, batch_size=1, epochs=2, steps_per_epoch=2)
+    return checkpoints.Checkpointer(
+        model,
+        folder,
+        plan,
+        recorder.Recorder(folder, plan, None, ()),
+        mock.Mock(is_set=is_stopped),
+        keep=2,
+        minutes=1,
+    )
+
+
+def _end_epoch(checkpointer, epoch, accuracy):
+    checkpointer.global_step = 2 * (epoch + 1)
+    row = {"epoch": epoch + 1, "step": checkpointer.global_step}
+    history = checkpointer._recorder.history
+    history.rows.append({**row, "test_accuracy": accuracy})
+    history.priors.append([1.0])
+    checkpointer.on_epoch_end(epoch)
+
+
+class EpochsTest(tf.test.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = run_folder.RunFolder(self.create_tempdir().full_path)
+
+    def saved(self):
+        """The steps of the checkpoints, and of the best."""
+        folders = self.folder.checkpoints, self.folder.best_checkpoints
+        return [[number for number, _ in store.found(path)] for path in folders]
+
+    def test_a_run_that_is_asked_to_stop_saves_first(self):
+        with self.assertRaises(checkpoints.RunStopped) as stopped:
+            _checkpointer(self.folder, is_stopped=True).on_train_batch_end(0)
+        self.assertEqual(stopped.exception.step, 1)
+        self.assertEqual(self.saved(), [[1], []])
+
+    def test_a_kill_before_the_best_weights_are_saved(self):
+        whole = _checkpointer(self.folder)
+        _end_epoch(whole, 0, accuracy=0.5)
+        whole._model.classifier.variance.assign([3.0, 4.0])
+        _end_epoch(whole, 1, accuracy=0.6)
+        self.assertEqual(self.saved(), [[2, 4], [4]])
+        shutil.rmtree(self.folder.best_checkpoints)
+        resumed = _checkpointer(self.folder)
+        self.assertEqual(resumed.restore(), 4)
+        self.assertEqual(self.saved(), [[2, 4], [4]])
+        (_, best) = store.found(self.folder.best_checkpoints)[0]
+        values = [
+            tf.train.load_checkpoint(str(best)).get_tensor(name)
+            for name, shape in tf.train.list_variables(str(best))
+            if shape == [2]
+        ]
+        self.assertAllEqual(values, [[3.0, 4.0]])
+
     def test_averages_that_overflow_are_never_saved(self):
-        folder = run_folder.RunFolder(self.create_tempdir().full_path)
-        model = tf.Module()
-        model.classifier, model.averaged = tf.Module(), None
-        model.classifier.variance = tf.Variable([1.0, 2.0], name="moving_variance")
-        model.health = mock.Mock(failed_step=lambda: -1)
-        model.distribute_strategy = tf.distribute.get_strategy()
-        model.metrics = []
-        model.optimizer = mock.Mock(variables=[])
-        plan = batches.Plan(seed=0, batch_size=1, epochs=2, steps_per_epoch=1)
-        history = recorder.Recorder(folder, plan, None, ())
-        history.history.rows = [{"epoch": 1, "step": 1, "test_accuracy": 0.5}]
-        checkpointer = checkpoints.Checkpointer(
-            model, folder, plan, history, mock.Mock(is_set=False), keep=2, minutes=1
-        )
-        checkpointer.global_step = 1
-        checkpointer.on_epoch_end(0)
-        saved = store.found(folder.checkpoints), store.found(folder.best_checkpoints)
-        self.assertEqual([number for ((number, _),) in saved], [1, 1])
-        model.classifier.variance.assign([1.0, float("inf")])
-        checkpointer.global_step = 2
+        checkpointer = _checkpointer(self.folder)
+        _end_epoch(checkpointer, 0, accuracy=0.5)
+        self.assertEqual(self.saved(), [[2], [2]])
+        checkpointer._model.classifier.variance.assign([1.0, float("inf")])
         with self.assertRaisesRegex(UserError, "moving_variance:0 is no longer finite"):
-            checkpointer.on_epoch_end(1)
-        self.assertEqual(
-            (store.found(folder.checkpoints), store.found(folder.best_checkpoints)),
-            saved,
-        )
+            _end_epoch(checkpointer, 1, accuracy=0.6)
+        self.assertEqual(self.saved(), [[2], [2]])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Whole runs on the embedded digits: results, resuming, and what can go wrong.
+"""Whole runs on the embedded digits: results, stops, and what can go wrong.
 
-More of them, killed or with views made on the device, are in `tests/long/runs_test.py`.
+That a run goes on to the bit `run/checkpoints_test.py` shows; more of them, stopped,
+killed or with views made on the device, are in `tests/long/runs_test.py`.
 """
 
 import errno
@@ -90,14 +91,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         self.assertAllClose(losses[0], first, rtol=1e-3)
         self.assertAllClose(losses[1], second, rtol=5e-3)
 
-    def test_a_run_goes_on_as_if_nothing_had_happened(self):
-        run_dir = self.folder()
-        # It is stopped in the middle of an epoch.
-        runs.stop(runs.configuration(run_dir), 7)
-        self.assertLen(run_folder.RunFolder(run_dir).rows(), 1)
-        runs.resume(run_dir)
-        self.assertEmpty(runs.differences(run_dir, self.whole))
-
     def test_a_run_is_stopped_in_the_last_step_of_an_epoch(self):
         run_dir = self.folder()
         runs.stop(runs.configuration(run_dir, **PLAIN), 5)
@@ -126,7 +119,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
         rate = mock.patch.object(build, "learning_rate", lambda config, plan: _Huge())
         told = self.assertRaisesRegex(NonFiniteError, "at step .*learning rate.*>")
         with rate, told:
-            runs.start(runs.configuration(run_dir))
+            runs.start(runs.configuration(run_dir, **PLAIN))
         # Not one good epoch was there to be saved.
         checkpoint = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
         self.assertIsNone(checkpoint)

@@ -46,9 +46,12 @@ class PlacesTest(absltest.TestCase):
         ]
 
     def assert_near(self, rows, others):
-        """Losses to the fourth digit, and as many right but for a few."""
-        for row, other in zip(rows, others, strict=True):
-            self.assertEqual(row.keys(), other.keys())
+        """Losses to a thousandth, and as many right but for two in a hundred.
+
+        A loss moves with the rounding; an answer that hangs in the balance jumps.
+        """
+        self.assertEqual([row.keys() for row in rows], [row.keys() for row in others])
+        for row, other in zip(rows, others):
             for name, value in row.items():
                 delta = 1e-3 if "loss" in name else 0.02
                 self.assertAlmostEqual(value, other[name], delta=delta, msg=name)

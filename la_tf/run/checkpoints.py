@@ -138,18 +138,34 @@ class Checkpointer(keras.callbacks.Callback):
         if self._model.health.failed_step() >= 0:
             # The run is about to end; the last good checkpoint stays the last.
             return
-        name = not_finite([*self._model.variables, *self._model.optimizer.variables])
-        if name is not None:
+        variables = self._saved_variables()
+        if not self._are_finite(len(variables)):
             raise UserError(
-                f"{name} is no longer finite after step {self.global_step}: the "
-                "training has diverged, though its loss is still a number. The last "
-                "good checkpoint stays; lower --learning_rate or set --clip_norm."
+                f"{not_finite(variables)} is no longer finite after step "
+                f"{self.global_step}: the training has diverged, though its loss is "
+                "still a number. The last good checkpoint stays; lower "
+                "--learning_rate or set --clip_norm."
             )
         self._step.assign(self.global_step)
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
         self._recorder.history.metrics = self._metrics.read()
         self._store.save(self.global_step)
         self._saved_at = time.monotonic()
+
+    def _saved_variables(self):
+        return [*self._model.variables, *self._model.optimizer.variables]
+
+    # As one function: TensorFlow 2.15 loses some 50 bytes with every tensor that is
+    # made outside of one, and a run saves often.
+    @tf.function
+    def _are_finite(self, count):
+        """Tell whether all variables are; traced anew should their number change."""
+        del count
+        values = [tf.convert_to_tensor(value) for value in self._saved_variables()]
+        floats = [value for value in values if value.dtype.is_floating]
+        return tf.reduce_all(
+            [tf.reduce_all(tf.math.is_finite(value)) for value in floats]
+        )
 
     def _save_best(self):
         """Save the weights of the best epoch if they are those at hand."""

@@ -81,6 +81,13 @@ def small_network(name, input_shape, num_classes, **options):
         return models.build(name, input_shape, num_classes, **options)
 
 
+def thin_wide_resnets():
+    """Let a Wide-ResNet have two thin stages, where any network will do."""
+    from models import wrn
+
+    return mock.patch.object(wrn, "STAGE_FILTERS", (8, 16))
+
+
 def tiny_backbone(name):
     """Let a convolution and a dropout stand for a network of `keras.applications`.
 

@@ -249,9 +249,8 @@ class _Run:
         self._checkpoint.restore(path).expect_partial()
 
 
-class RunsTest(tf.test.TestCase, parameterized.TestCase):
-    @parameterized.parameters(*RUNS)
-    def test_repeats_itself_and_resumes_to_the_bit(self, name):
+class RunsTestCase(tf.test.TestCase):
+    def assert_resumes_to_the_bit(self, name):
         whole = _Run(**RUNS[name]).step()
         stopped = _Run(**RUNS[name])
         first = stopped.step(0, 1)
@@ -264,6 +263,17 @@ class RunsTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllEqual(one, other)
         self.assertTrue(np.all(np.isfinite(whole[0])))
         self.assertNotAllEqual(whole[0], first[0])
+
+
+# One of each kind of state: the prior, draws of the step, both that learn. The others
+# are in `tests/long/methods_test.py`.
+QUICK_RUNS = ("latent", "ubs, proportional", "adversarial", "metaaugment")
+
+
+class RunsTest(RunsTestCase, parameterized.TestCase):
+    @parameterized.parameters(*QUICK_RUNS)
+    def test_repeats_itself_and_resumes_to_the_bit(self, name):
+        self.assert_resumes_to_the_bit(name)
 
     def test_device_as_host_with_three_operations(self):
         images, labels = helper.digits(6)

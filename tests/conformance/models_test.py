@@ -131,8 +131,14 @@ EXPECTED = {
     ),
 }
 
-# Ninety blocks, which take many seconds to build: `tests/long/networks_test.py`.
-SLOW = "pyramidnet_272_200"
+# Large members of their families, which take seconds to build:
+# `tests/long/networks_test.py`.
+SLOW = {
+    "wrn_28_10",
+    "shake_shake_26_2x96d",
+    "shake_shake_26_2x112d",
+    "pyramidnet_272_200",
+}
 
 
 @functools.cache
@@ -177,11 +183,11 @@ class NetworksTest(BuiltTestCase):
     def test_every_listed_network_is_tested(self):
         self.assertCountEqual(EXPECTED, models.NAMES)
 
-    @parameterized.parameters(*sorted(EXPECTED.keys() - {SLOW}))
+    @parameterized.parameters(*sorted(EXPECTED.keys() - SLOW))
     def test_number_of_weights(self, name):
         self.assert_number_of_weights(name)
 
-    @parameterized.parameters(*sorted(EXPECTED.keys() - {SLOW}))
+    @parameterized.parameters(*sorted(EXPECTED.keys() - SLOW))
     def test_shapes_of_the_stages(self, name):
         self.assert_shapes_of_the_stages(name)
 
@@ -225,21 +231,24 @@ class SavedTestCase(tf.test.TestCase, parameterized.TestCase):
         model(images, training=True)
         return model, images, model(images)
 
+    def assert_keras_file(self, name):
+        model, images, logits = self.moved(name)
+        path = os.path.join(self.folder, "network.keras")
+        model.save(path)
+        self.assertAllEqual(models.load(path)(images), logits)
+
 
 class SavingTest(SavedTestCase):
-    """Keras' own files; SavedModels are in `tests/long/saved_models_test.py`."""
+    """Keras' own files; ResNet's and SavedModels: `tests/long/saved_models_test.py`."""
 
     def test_every_family_is_tested(self):
         families = {models.names.parse(name)[0] for name in models.NAMES}
         for small in (SMALL, STEPPED):
             self.assertEqual({models.names.parse(name)[0] for name in small}, families)
 
-    @parameterized.parameters(*SMALL)
+    @parameterized.parameters("wrn_10_1", "shake_shake_26_2x2d", "pyramidnet_11_6")
     def test_keras_file(self, name):
-        model, images, logits = self.moved(name)
-        path = os.path.join(self.folder, "network.keras")
-        model.save(path)
-        self.assertAllEqual(models.load(path)(images), logits)
+        self.assert_keras_file(name)
 
     def test_weights_alone(self):
         model, images, logits = self.moved("pyramidnet_11_6")

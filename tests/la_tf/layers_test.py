@@ -101,14 +101,15 @@ class LayersTest(tf.test.TestCase, parameterized.TestCase):
     def test_in_a_dataset_and_in_a_model(self):
         images = _images()
         host, device = layers.RandAugment(2, 9), layers.RandAugment(2, 9, on_host=False)
-        data = tf.data.Dataset.from_tensor_slices(images).batch(6)
+        both = np.concatenate([images, images[::-1]])
+        data = tf.data.Dataset.from_tensor_slices(both).batch(COUNT)
         own_draws = data.map(host).element_spec
         self.assertEqual(own_draws.shape[1:], [16, 16, 3])
         self.assertEqual(own_draws.dtype, tf.uint8)
         seeds = tf.data.Dataset.range(9).map(lambda step: tf.stack([step, 7]))
         data = tf.data.Dataset.zip((data, seeds)).map(host.apply, num_parallel_calls=2)
-        for step, changed in enumerate(data):
-            again = device.apply(images[6 * step : 6 * step + 6], [step, 7])
+        for step, (given, changed) in enumerate(zip((images, images[::-1]), data)):
+            again = device.apply(given, [step, 7])
             self.assertAllEqual(changed, again)
         model = keras.Sequential(
             [keras.Input([SIZE, SIZE, 3]), device, keras.layers.Rescaling(1 / 255)]

@@ -12,6 +12,9 @@ from tests.conformance import models_test
 
 
 class SavedModelsTest(models_test.SavedTestCase):
+    def test_keras_file(self):
+        self.assert_keras_file("resnet_50")
+
     @parameterized.parameters(*models_test.SMALL)
     def test_saved_model(self, name):
         model, images, logits = self.moved(name)

@@ -1,5 +1,6 @@
 """The classifier for other runtimes: the same answers from raw pixels."""
 
+import functools
 import importlib.util
 
 import numpy as np
@@ -23,15 +24,19 @@ class PortableTest(parameterized.TestCase, tf.test.TestCase):
         cls.images = helper.small_images(12, 16)
         cls.logits = cls.classifier.predict(cls.images, verbose=0)
 
-    def opened(self, kind, images=None):
-        images = self.images if images is None else images
-        content = portable.tflite(self.classifier, kind, images)
-        return tf.lite.Interpreter(model_content=content), len(content)
+    @classmethod
+    @functools.cache
+    def content(cls, kind):
+        """The file of that kind, which takes its ranges from dark images."""
+        return portable.tflite(cls.classifier, kind, cls.images // 4)
+
+    def opened(self, content):
+        return tf.lite.Interpreter(model_content=content)
 
     @parameterized.parameters(("float32", 1e-3), ("float16", 0.01), ("int8", 0.1))
     def test_tflite_gives_the_classifier_s_answers(self, kind, share):
-        interpreter, _ = self.opened(kind)
-        answers = interpreter.get_signature_runner()(images=self.images)
+        content = portable.tflite(self.classifier, kind, self.images)
+        answers = self.opened(content).get_signature_runner()(images=self.images)
         far = share * np.ptp(self.logits)
         self.assertAllClose(answers["logits"], self.logits, rtol=0, atol=far)
         expected = tf.nn.softmax(answers["logits"])
@@ -40,16 +45,15 @@ class PortableTest(parameterized.TestCase, tf.test.TestCase):
 
     def test_other_kinds_are_refused(self):
         with self.assertRaisesRegex(ValueError, "tflite is 'int4'; give some of"):
-            self.opened("int4")
+            portable.tflite(self.classifier, "int4", self.images)
 
     def test_the_files_get_smaller(self):
-        sizes = [self.opened(kind)[1] for kind in TFLITE_KINDS]
+        sizes = [len(self.content(kind)) for kind in TFLITE_KINDS]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
     @parameterized.parameters(*TFLITE_KINDS)
     def test_one_image_of_bytes_is_the_input_even_if_the_data_are_dark(self, kind):
-        interpreter, _ = self.opened(kind, images=self.images // 4)
-        (given,) = interpreter.get_input_details()
+        (given,) = self.opened(self.content(kind)).get_input_details()
         self.assertEqual(given["dtype"], np.uint8)
         self.assertAllEqual(given["shape"], [1, *SHAPE])
         if kind == "int8":

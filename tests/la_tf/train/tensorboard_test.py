@@ -14,6 +14,7 @@ from tensorflow import keras
 from la_tf import ops
 from la_tf.config import TrainConfig
 from la_tf.data import batches
+from la_tf.data.views import ViewMaker
 from la_tf.errors import UserError
 from la_tf.model import LatentAugment
 from la_tf.run import build, recorder, view_samples
@@ -223,7 +224,7 @@ class ExamplesTest(tf.test.TestCase):
             data_dir=str(folder),
             image_size=32,
             preprocessing="inception",
-            num_views=2,
+            method="baseline",
         )
         source = build.load_source(config)
         drawn = view_samples.draw(source, build.view_maker(config, source), 0, count=4)
@@ -234,11 +235,11 @@ class ExamplesTest(tf.test.TestCase):
             self.assertEqual(same, [label])
 
     def test_a_separate_e_step_weighs_the_early_views(self):
-        config = TrainConfig(
-            dataset="digits", limit_train=60, e_step="separate", final="cutout"
-        )
+        config = TrainConfig(dataset="digits", limit_train=60, e_step="separate")
         source = build.load_source(config)
-        drawn = view_samples.draw(source, build.view_maker(config, source), 0, count=3)
+        self.assertTrue(build.view_maker(config, source).keep_early)
+        maker = ViewMaker(10, 3, final="cutout", operations=False, keep_early=True)
+        drawn = view_samples.draw(source, maker, 0, count=3)
         self.assertEqual(drawn.views.shape, drawn.weighed_views.shape)
         self.assertNotAllEqual(drawn.views, drawn.weighed_views)
 

@@ -1,0 +1,15 @@
+"""A skipped step leaves no trace in a compiled step either."""
+
+import tensorflow as tf
+
+from tests.la_tf import model_test
+
+
+class NonFiniteTest(model_test.NonFiniteTestCase):
+    def test_skip_leaves_no_trace_but_a_count(self):
+        options = {"compiled": {"jit_compile": True}}
+        self.assert_skip_leaves_no_trace_but_a_count(options)
+
+
+if __name__ == "__main__":
+    tf.test.main()

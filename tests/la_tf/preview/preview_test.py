@@ -1,5 +1,6 @@
 """The preview's two sheets, and the command that draws them."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from la_tf import policy
+from la_tf import methods, policy
 from la_tf.config import TrainConfig
 from la_tf.ops import levels
 from la_tf.preview import contact_sheet, sheets
@@ -117,7 +118,10 @@ class PreviewTest(parameterized.TestCase):
         words = "two operations as drawn before training"
         self.assertNotIn(words, sheets._pipeline(self.preview))
         config = TrainConfig(method="adversarial", num_views=2)
-        self.assertIn(words, sheets._pipeline(sheets.load(config, 1)))
+        learning = dataclasses.replace(
+            self.preview, config=config, rule=methods.rule(config)
+        )
+        self.assertIn(words, sheets._pipeline(learning))
 
     def test_every_operation_has_its_tiles(self):
         tiles = {}

@@ -9,6 +9,8 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from unittest import mock
 
@@ -52,6 +54,19 @@ def start(config):
     """The summary of a new run."""
     with helper.without_pictures():
         return loop.train_and_evaluate(config, run_folder.fresh(config))
+
+
+def by_command(run_dir, *flags):
+    """The RunFolder of a new run that the command made in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "la_tf.train", *flags, f"--run_dir={run_dir}"],
+        env=helper.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    return run_folder.RunFolder(run_dir)
 
 
 def resume(run_dir, **changes):

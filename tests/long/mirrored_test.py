@@ -1,13 +1,10 @@
 """A run of several replicas on one machine by the command line."""
 
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 
-from la_tf.run import folder as run_folder
-from tests import helper
+from tests import runs
 
 FLAGS = (
     "--model=wrn_10_1",
@@ -23,19 +20,7 @@ FLAGS = (
 class MirroredRunTest(absltest.TestCase):
     def train(self, run_dir, *flags):
         """Train by the command, without a traceback."""
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "la_tf.train", *FLAGS, *flags),
-                f"--run_dir={run_dir}",
-            ],
-            env=helper.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return run_folder.RunFolder(run_dir)
+        return runs.by_command(run_dir, *FLAGS, *flags)
 
     def test_two_replicas_train_evaluate_and_fine_tune(self):
         directory = pathlib.Path(self.create_tempdir().full_path)

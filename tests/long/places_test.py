@@ -3,13 +3,9 @@
 On the host; in the step, plain or compiled; and in each of two replicas.
 """
 
-import subprocess
-import sys
-
 from absl.testing import absltest
 
-from la_tf.run import folder as run_folder
-from tests import helper
+from tests import runs
 
 FLAGS = (
     "--dataset=digits",
@@ -22,28 +18,13 @@ FLAGS = (
     "--verbosity=-1",
 )
 TWO_REPLICAS = ("--strategy=mirrored", "--logical_cpus=2")
-CLOCKS = {"seconds", "evaluation_seconds", "saving_seconds", "images_per_second"}
 
 
 class PlacesTest(absltest.TestCase):
     def rows(self, *flags):
         """The metrics of every epoch of a run, without its clocks."""
         run_dir = self.create_tempdir().full_path + "/run"
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "la_tf.train", *FLAGS, *flags),
-                f"--run_dir={run_dir}",
-            ],
-            env=helper.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return [
-            {name: value for name, value in row.items() if name not in CLOCKS}
-            for row in run_folder.RunFolder(run_dir).rows()
-        ]
+        return runs.rows(runs.by_command(run_dir, *FLAGS, *flags).path)
 
     def test_host_and_device_to_the_bit(self):
         host = self.rows("--augment_on=host")

@@ -75,7 +75,7 @@ def _run(study, folder, found, options):
 
 
 def _settings(study):
-    """What is in the grid, a line for each data set and network."""
+    """Return what is in the grid, a line for each data set and network."""
     return [
         f"{group}: {'; '.join(setting.name for setting in settings)}"
         for group, settings in study.groups.items()

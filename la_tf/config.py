@@ -16,8 +16,9 @@ from la_tf.errors import UserError
 
 _INFINITY = float("inf")
 
-# For a backbone that already knows something; its new head learns at the whole rate.
-_FINE_TUNING_RATE = 0.1
+# For a backbone that knows far more than the images can teach; its new head learns at
+# the whole rate.
+_IMAGENET_BACKBONE_RATE = 0.1
 
 
 def _choice(default, *options):
@@ -270,10 +271,11 @@ def _scale_learning_rate(values, origins, recipe):
 
 
 def _spare_backbone(values, origins):
-    pretrained = values["init_from"] is not None and values["freeze"] != "backbone"
-    if pretrained and origins["backbone_rate"] == "default":
-        values["backbone_rate"] = _FINE_TUNING_RATE
-        origins["backbone_rate"] = "for init_from"
+    # A network of one's own gained most from learning on at the whole rate.
+    knows_much = values["init_from"] == "imagenet" and values["freeze"] != "backbone"
+    if knows_much and origins["backbone_rate"] == "default":
+        values["backbone_rate"] = _IMAGENET_BACKBONE_RATE
+        origins["backbone_rate"] = "for init_from=imagenet"
 
 
 def _apply_method(values, origins, recipe):

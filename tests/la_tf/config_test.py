@@ -52,14 +52,14 @@ class ResolvedTest(parameterized.TestCase):
         self.assertEqual((given.learning_rate, given.weight_decay), (3e-4, 0.5))
         self.assertEqual(TrainConfig().origins["optimizer"], "recipe")
 
-    def test_a_backbone_that_knows_something_learns_at_a_tenth_of_the_rate(self):
-        config = TrainConfig(dataset="cifar10", init_from="run")
+    def test_a_backbone_from_imagenet_learns_at_a_tenth_of_the_rate(self):
+        config = TrainConfig(dataset="cifar10", init_from="imagenet")
         self.assertEqual((config.learning_rate, config.backbone_rate), (0.1, 0.1))
-        self.assertEqual(config.origins["backbone_rate"], "for init_from")
-        given = TrainConfig(init_from="run", backbone_rate=1.0)
+        self.assertEqual(config.origins["backbone_rate"], "for init_from=imagenet")
+        given = TrainConfig(init_from="imagenet", backbone_rate=1.0)
         self.assertEqual(given.backbone_rate, 1.0)
-        self.assertEqual(TrainConfig().backbone_rate, 1.0)
-        frozen = TrainConfig(init_from="run", freeze="backbone")
+        self.assertEqual(TrainConfig(init_from="run").backbone_rate, 1.0)
+        frozen = TrainConfig(init_from="imagenet", freeze="backbone")
         self.assertEqual(frozen.backbone_rate, 1.0)
 
     def test_a_changed_copy_keeps_all_other_values(self):

@@ -27,7 +27,7 @@ import tensorflow as tf  # noqa: E402
 from la_tf import drawing, draws, em, policy  # noqa: E402
 from la_tf.run import build, checkpoints, folder, store  # noqa: E402
 
-EPOCHS = (1, 5, 10, 25, 50, 75, 100)
+EPOCHS = (1, 5, 10, 25, 50)
 VIEWS = 6
 OUTPUT = pathlib.Path(__file__).parent / "weights"
 # Relative to the weights' norm: far enough for float32, near enough for a slope.

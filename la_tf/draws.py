@@ -1,14 +1,18 @@
 """Random numbers by seed: the same on a CPU, a GPU and in compiled code.
 
 TensorFlow left to itself chooses an algorithm by device, and so host and accelerator
-would make different views from the same seed.
+would make different views from the same seed. Its `stateless_uniform(alg="philox")` has
+the same numbers as these functions, but makes three times as many operations a draw,
+and a pipeline of views has dozens of draws to trace.
 """
 
 from __future__ import annotations
 
 import tensorflow as tf
 
-_ALGORITHM = "philox"
+_PHILOX = 1
+# With this key Philox spreads a seed's bits, in TensorFlow and here.
+_SPREADING_KEY = 0x02461E293EC8F720
 
 # Keeps the order of the images apart from all else that starts from the run's seed.
 _ORDER = 1
@@ -16,23 +20,22 @@ _ORDER = 1
 
 def split(seed, number):
     """Return a list of `number` seeds, integer `[2]` each, made from one."""
-    return tf.unstack(tf.random.split(seed, number, alg=_ALGORITHM))
+    seed = tf.convert_to_tensor(seed)
+    return tf.unstack(bits([number, 2], seed, seed.dtype))
 
 
 def fold(seed, *values):
     """Return the seed, int64 `[2]`, that belongs to a seed and whole numbers."""
     seed = tf.convert_to_tensor(seed, tf.int64)
     for value in values:
-        seed = tf.random.experimental.stateless_fold_in(
-            seed, tf.cast(value, tf.int64), alg=_ALGORITHM
-        )
+        seed = tf.stack([bits([], seed, tf.int64), tf.cast(value, tf.int64)])
     return seed
 
 
-def seeds(count, seed):
-    """Return `count` seeds, int32 `[count, 2]`, made from one."""
-    return tf.random.stateless_uniform(
-        [count, 2], seed, None, None, tf.int32, alg=_ALGORITHM
+def bits(shape, seed, dtype):
+    """Return whole numbers of that shape and type, all equally likely."""
+    return tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=shape, dtype=dtype, **_start(seed)
     )
 
 
@@ -45,7 +48,27 @@ def uniform(shape, seed, low=0.0, high=1.0):
 
 def below(shape, seed, limit):
     """Return int32 numbers of that shape, in 0..limit-1."""
-    return tf.random.stateless_uniform(shape, seed, 0, limit, tf.int32, alg=_ALGORITHM)
+    return tf.raw_ops.StatelessRandomUniformIntV2(
+        shape=shape, minval=0, maxval=limit, **_start(seed)
+    )
+
+
+def _start(seed):
+    """Return where Philox begins for a seed: arguments of TensorFlow's operations."""
+    spread = tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=[4],
+        key=tf.constant([_SPREADING_KEY], tf.uint64),
+        counter=tf.cast(seed, tf.uint64),
+        alg=_PHILOX,
+        dtype=tf.uint32,
+    )
+    words = tf.bitcast(tf.reshape(spread, [2, 2]), tf.uint64)
+    second = tf.constant([0, 2**64 - 1], tf.uint64)
+    return {
+        "key": words[:1],
+        "counter": tf.bitwise.bitwise_and(words, second),
+        "alg": _PHILOX,
+    }
 
 
 def categorical(probabilities, uniform):
@@ -62,7 +85,7 @@ def categorical(probabilities, uniform):
 
 def normal(shape, seed, deviation):
     """Return normal float32 numbers of that shape, with mean 0."""
-    return tf.random.stateless_normal(shape, seed, stddev=deviation, alg=_ALGORITHM)
+    return tf.random.stateless_normal(shape, seed, stddev=deviation, alg="philox")
 
 
 def order(places, size, seed, epoch):
@@ -73,9 +96,7 @@ def order(places, size, seed, epoch):
     """
     # The shuffle uses only the low bits of each word of its key, so that the words must
     # be random themselves: with plain numbers the orders repeat after 256 epochs.
-    key = tf.random.stateless_uniform(
-        [3], fold([seed, _ORDER], epoch), None, None, tf.int64, alg=_ALGORITHM
-    )
+    key = bits([3], fold([seed, _ORDER], epoch), tf.int64)
     # Not tf.random.experimental.index_shuffle, which is this with four rounds: too few,
     # neighbours are then further apart than chance has them.
     return tf.raw_ops.RandomIndexShuffle(

@@ -137,16 +137,20 @@ class Policies:
         operations = tf.cast(choice.operations, tf.int64)
         levels = tf.cast(choice.levels, tf.int64)
         seeds = draws.split(seed, operations.shape[-1])
-        stages = []
-        for place, stage_seed in enumerate(seeds):
-            index = tf.reshape(operations[..., place], [-1])
-            level = tf.reshape(levels[..., place], [-1])
-            noise = operation.draw_noise(tf.shape(operations)[:2], stage_seed)
-            partners = _flat_partners(noise)
-            noise = tf.reshape(noise, [-1, operation.NUM_NOISE])
-            parameters = self._parameters(index, level, noise, shape)
-            stages.append(families.Stage(index, parameters, partners))
-        return stages
+        noises = [operation.draw_noise(tf.shape(levels)[:2], one) for one in seeds]
+        # All stages are asked for at once, since each question is asked of every layer.
+        indices = _by_stage(operations)
+        parameters = self._parameters(
+            tf.reshape(indices, [-1]),
+            tf.reshape(_by_stage(levels), [-1]),
+            tf.reshape(tf.stack(noises), [-1, operation.NUM_NOISE]),
+            shape,
+        )
+        parameters = tf.reshape(parameters, [len(seeds), -1, operation.NUM_PARAMETERS])
+        return [
+            families.Stage(indices[place], parameters[place], _flat_partners(noise))
+            for place, noise in enumerate(noises)
+        ]
 
     def _parameters(self, index, level, noise, shape):
         """Return each view's parameters, int64 [N, 6], from the layer it goes to."""
@@ -179,6 +183,11 @@ def _flat(tensor):
 def _like(flat, tensor):
     """Return [B K, ...] as [B, K, ...] again."""
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
+
+
+def _by_stage(numbers):
+    """Return [B, K, S] as [S, B K]."""
+    return tf.transpose(tf.reshape(numbers, [-1, numbers.shape[-1]]))
 
 
 def _flat_partners(noise):

@@ -46,7 +46,7 @@ class Plan:
     def seeds(self, epoch, step):
         """Return a seed for each image of this worker's share, int32 [share, 2]."""
         seed = draws.fold([self.seed, _DRAWS], epoch, step, self.worker)
-        return draws.seeds(self.share, seed)
+        return draws.bits([self.share, 2], seed, tf.int32)
 
 
 def plan(train, *, seed, batch_size, epochs, worker=0, workers=1, replicas=1):

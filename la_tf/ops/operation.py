@@ -8,6 +8,7 @@ import keras_cv
 import numpy as np
 import tensorflow as tf
 
+from la_tf import draws
 from la_tf.ops import checks, spaces
 
 NUM_PARAMETERS = 6
@@ -17,14 +18,7 @@ FILL = 128
 
 def draw_noise(shape, seed):
     """Return numbers int64 [*shape, 2] in 0..2^31-2, the same on every device."""
-    noise = tf.random.stateless_uniform(
-        tf.concat([shape, [NUM_NOISE]], axis=0),
-        seed,
-        minval=0,
-        maxval=2**31 - 1,
-        dtype=tf.int32,
-        alg="philox",
-    )
+    noise = draws.below(tf.concat([shape, [NUM_NOISE]], 0), seed, 2**31 - 1)
     # TensorFlow takes int32 for shapes and computes with it on the host, even where the
     # numbers are on a GPU. With int64 it stays there.
     return tf.cast(noise, tf.int64)

@@ -52,8 +52,7 @@ def configuration(run_dir, **changes):
 
 def start(config):
     """The summary of a new run."""
-    with helper.without_pictures():
-        return loop.train_and_evaluate(config, run_folder.fresh(config))
+    return _train(config, run_folder.fresh(config))
 
 
 def by_command(run_dir, *flags):
@@ -73,8 +72,16 @@ def resume(run_dir, **changes):
     """The summary of a run that goes on, with flags given anew."""
     chosen = {"run_dir": str(run_dir), "resume": True, **changes}
     folder, config = run_folder.resumed(chosen)
-    with helper.without_pictures():
-        return loop.train_and_evaluate(config, folder)
+    return _train(config, folder)
+
+
+def _train(config, folder):
+    try:
+        with helper.without_pictures():
+            return loop.train_and_evaluate(config, folder)
+    finally:
+        # A deterministic run makes all of TensorFlow so; other tests share the process.
+        tensorflow_config.disable_op_determinism()
 
 
 @functools.cache
@@ -94,7 +101,6 @@ def whole():
         if not (run_dir / "summary.json").exists():
             with mock.patch.object(checkpoints, "Checkpointer", _SavesStep7):
                 start(configuration(run_dir))
-            disable_determinism()
     return run_dir
 
 
@@ -104,11 +110,6 @@ class _SavesStep7(checkpoints.Checkpointer):
     def on_train_batch_end(self, batch, logs=None):
         self._seconds_between = 0 if self.global_step == 6 else float("inf")
         super().on_train_batch_end(batch, logs)
-
-
-def disable_determinism():
-    """Undo what a deterministic run does to all of TensorFlow in this process."""
-    tensorflow_config.disable_op_determinism()
 
 
 class StopAfter(keras.callbacks.Callback):

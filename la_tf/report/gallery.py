@@ -49,23 +49,24 @@ class Gallery:
         return path
 
     def save(self, name, figure):
-        """Save a figure as PNG and SVG and return its SVG text."""
-        svg = drawing.svg(figure)
-        self.write(f"{name}.png", drawing.png(figure))
+        """Save a figure; return the bytes of its PNG file and the text of its SVG."""
+        png, svg = drawing.png(figure), drawing.svg(figure)
+        self.write(f"{name}.png", png)
         self.write(f"{name}.svg", svg.encode())
         self.names.append(name)
-        return svg
+        return png, svg
 
     def chart(self, name, figure, alt, caption=None):
         """Save a figure and return it as HTML in the page's own colours."""
-        drawn = inline(self.save(name, figure), name, alt)
+        _, svg = self.save(name, figure)
+        drawn = inline(svg, name, alt)
         under = [markup.tag("figcaption", caption)] if caption else []
         return markup.tag("figure", drawn, *under, class_="chart")
 
     def picture(self, name, figure, alt):
         """Return the figure as HTML in its own colours, on white; also saved."""
-        self.save(name, figure)
-        data = base64.b64encode(drawing.png(figure)).decode()
+        png, _ = self.save(name, figure)
+        data = base64.b64encode(png).decode()
         image = markup.tag("img", src=f"data:image/png;base64,{data}", alt=alt)
         return markup.tag("figure", image, class_="drawing")
 

@@ -6,53 +6,13 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 from la_tf import ops, policy
-from la_tf.ops import compiled, families, operation, words
 from tests import helper
 from tests.la_tf.ops import mixing_test, parity_test
 
 NAMES = (*ops.OPERATIONS, "SamplePairing", "Identity")
 
 
-class FormsTestCase(tf.test.TestCase):
-    def assert_every_form_as_the_layers(self, channels, num_stages):
-        images = np.repeat(helper.small_images(2)[:, :20, :, :channels], 10, axis=0)
-        count = len(NAMES) * len(images)
-        layers = [ops.make(name) for name in NAMES]
-        base = tf.constant(np.tile(images, [len(NAMES), 1, 1, 1]))
-        index = tf.repeat(tf.range(len(NAMES), dtype=tf.int64), len(images))
-        level = tf.tile(tf.range(10, dtype=tf.int64), [count // 10])
-        noise = operation.draw_noise([count], [8, 9])
-        choices = [layer.parameters(level, noise, 20, 32) for layer in layers]
-        parameters = tf.gather(tf.stack(choices, axis=1), index, batch_dims=1)
-        partners = (tf.range(count, dtype=tf.int64) + 11) % count
-        stage = families.Stage(index, parameters, partners)
-        stages = [
-            families.Stage(*(tf.roll(column, 23 * place, 0) for column in stage))
-            for place in range(num_stages)
-        ]
-        expected = base.numpy()
-        for stage in stages:
-            expected = _by_layers(layers, expected, base.numpy(), stage)
-
-        def on_device(pixels):
-            changed = families.Families(layers).run(pixels, stages, channels)
-            return words.unpack(changed, channels)
-
-        packed = words.pack(base)
-        forms = {
-            "host": compiled.Program(layers).run(base, stages),
-            "device": on_device(packed),
-            "device, compiled": tf.function(on_device, jit_compile=True)(packed),
-        }
-        for form, result in forms.items():
-            same = np.all(result == expected, axis=(1, 2, 3))
-            wrong = [
-                [NAMES[one.index[n]] for one in stages] for n in np.where(~same)[0]
-            ]
-            self.assertEmpty(wrong, form)
-
-
-class ConformanceTest(FormsTestCase, parameterized.TestCase):
+class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
     def test_every_operation_has_a_parity_test(self):
         tested = {*parity_test.REFERENCES, *mixing_test.REFERENCES}
         self.assertEqual(tested, set(NAMES))
@@ -111,10 +71,6 @@ class ConformanceTest(FormsTestCase, parameterized.TestCase):
                 total = tf.reduce_sum(ops.make(name).apply(images, 5, [1, 2]))
             self.assertIsNone(tape.gradient(total, images))
 
-    def test_every_form_gives_the_bytes_of_the_layers(self):
-        # One channel and several stages are in `tests/long/ops_test.py`.
-        self.assert_every_form_as_the_layers(channels=3, num_stages=1)
-
     def test_the_order_is_the_index(self):
         self.assertEqual(
             " ".join(ops.OPERATIONS),
@@ -122,19 +78,6 @@ class ConformanceTest(FormsTestCase, parameterized.TestCase):
             "Contrast Sharpness Brightness AutoContrast Equalize Invert Cutout MixUp",
         )
         self.assertEqual(policy.index_of("ShearX>Invert"), 13)
-
-
-def _by_layers(layers, images, base, stage):
-    """The images after one stage, each layer by itself on the views that take it."""
-    changed = images.copy()
-    for index, layer in enumerate(layers):
-        takes = stage.index.numpy() == index
-        partners = base[stage.partners.numpy()[takes]]
-        parameters = stage.parameters.numpy()[takes]
-        changed[takes] = layer.transform(
-            tf.constant(images[takes]), tf.constant(parameters), tf.constant(partners)
-        )
-    return changed
 
 
 if __name__ == "__main__":

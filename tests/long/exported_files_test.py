@@ -2,15 +2,17 @@
 
 import pathlib
 
-from absl.testing import absltest
+import tensorflow as tf
 
 from la_tf import console
 from la_tf.config import TrainConfig
 from la_tf.export import TFLITE_KINDS, writer
 from la_tf.run import folder as run_folder
+from la_tf.run import restore
 from la_tf.train import loop
 from tests import helper
 from tests.la_tf.evaluate.evaluate_test import main, read
+from tests.la_tf.export import export_test
 
 
 def trained(run_dir):
@@ -33,7 +35,7 @@ def trained(run_dir):
         return folder, loop.train_and_evaluate(config, folder)
 
 
-class ExportedFilesTest(absltest.TestCase):
+class ExportedFilesTest(tf.test.TestCase):
     def test_every_exported_file_can_be_evaluated(self):
         folder = pathlib.Path(self.create_tempdir().full_path)
         run, summary = trained(folder / "run")
@@ -65,6 +67,19 @@ class ExportedFilesTest(absltest.TestCase):
                 few = 0.05 if "int8" in name else 0.003
                 self.assertAlmostEqual(result["loss"], expected["loss"], delta=few)
 
+    def test_the_best_checkpoint_is_another_network(self):
+        folder = pathlib.Path(self.create_tempdir().full_path)
+        run, served = folder / "run", folder / "best"
+        images = helper.digits(5)[0].repeat(2, axis=1).repeat(2, axis=2)
+        last = export_test.write_run(run, best_seed=1)(images)
+        best = restore.load(run_folder.RunFolder(run), "best").classifier(images)
+        path = export_test.export_to(served, run, checkpoint="best", version=9)
+        self.assertEqual(path, served / "9")
+        loaded = tf.saved_model.load(str(path))
+        given = loaded.logits(tf.constant(images))
+        self.assertAllClose(given, best, rtol=0, atol=1e-5)
+        self.assertNotAllClose(given, last, atol=0.1)
+
 
 if __name__ == "__main__":
-    absltest.main()
+    tf.test.main()

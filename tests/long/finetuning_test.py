@@ -42,11 +42,6 @@ def used(run_dir):
 
 
 class FineTuningTest(absltest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.addClassCleanup(runs.disable_determinism)
-
     def assert_same(self, one, other, expected):
         same = [np.array_equal(*pair) for pair in zip(one, other)]
         self.assertEqual(same, expected)

@@ -21,11 +21,6 @@ DRAWN_FROM = {"adversarial": "decisions", "metaaugment": "probabilities"}
 
 
 class LearnedMethodsTest(parameterized.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.addClassCleanup(runs.disable_determinism)
-
     @parameterized.parameters(*OPTIONS)
     def test_a_run(self, method):
         folder = pathlib.Path(self.create_tempdir().full_path)

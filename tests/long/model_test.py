@@ -1,8 +1,13 @@
-"""A skipped step leaves no trace in a compiled step either."""
+"""A step that XLA compiles is like any other."""
 
 import tensorflow as tf
 
 from tests.la_tf import model_test
+
+
+class HandTest(model_test.HandTestCase):
+    def test_step(self):
+        self.assert_step({"jit_compile": True})
 
 
 class NonFiniteTest(model_test.NonFiniteTestCase):

@@ -12,6 +12,7 @@ from la_tf.data import batches
 from la_tf.errors import UserError
 from la_tf.run import folder as run_folder
 from tests import helper, runs
+from tests.la_tf.train import train_test
 
 
 class RunsTest(tf.test.TestCase):
@@ -41,6 +42,12 @@ class RunsTest(tf.test.TestCase):
         os.truncate(f"{latest}.data-00000-of-00001", 100)
         runs.resume(self.run_dir)
         self.assert_like_any_other()
+
+    def test_a_run_is_stopped_in_the_last_step_of_an_epoch(self):
+        runs.stop(runs.configuration(self.run_dir, **train_test.PLAIN), 5)
+        self.assertLen(run_folder.RunFolder(self.run_dir).rows(), 1)
+        latest = tf.train.latest_checkpoint(str(self.run_dir / "checkpoints"))
+        self.assertEndsWith(latest, "step-5")
 
     def test_views_made_on_the_device(self):
         runs.start(runs.configuration(self.run_dir, augment_on="device"))

@@ -12,8 +12,9 @@ from tests.conformance import models_test
 
 
 class SavedModelsTest(models_test.SavedTestCase):
-    def test_keras_file(self):
-        self.assert_keras_file("resnet_50")
+    @parameterized.parameters("resnet_50", "shake_shake_26_2x2d")
+    def test_keras_file(self, name):
+        self.assert_keras_file(name)
 
     @parameterized.parameters(*models_test.SMALL)
     def test_saved_model(self, name):

@@ -3,7 +3,9 @@
 import tensorflow as tf
 
 import la_tf
-from tests.la_tf.data import views_test
+from la_tf.data import inception
+from tests import helper
+from tests.la_tf.data import inception_test, views_test
 
 
 class ViewsTest(views_test.ViewsTestCase):
@@ -14,6 +16,30 @@ class ViewsTest(views_test.ViewsTestCase):
         data = la_tf.make_views(views_test.batched(), 10, 3)
         self.assertEqual(data.element_spec[0].shape.as_list(), [None, 3, 16, 16, 3])
         self.assertEqual([len(batch[0]) for batch in data], [8, 8, 4])
+
+
+class PhotographsTest(tf.test.TestCase):
+    def test_eager_graph_and_dataset_agree(self):
+        files = [path.read_bytes() for path in helper.flower_files()[:2]]
+        files += [
+            inception_test.encode(inception_test.photograph()),
+            inception_test.encode(inception_test.photograph(), "PNG"),
+        ]
+        for num_views in (1, 3):
+            eager = [
+                inception.training_views(file, num_views, 48, (0, index))
+                for index, file in enumerate(files)
+            ]
+            dataset = tf.data.Dataset.from_tensor_slices(files).enumerate()
+            dataset = dataset.map(
+                lambda index, file, num_views=num_views: inception.training_views(
+                    file, num_views, 48, tf.stack([0, tf.cast(index, tf.int32)])
+                ),
+                num_parallel_calls=2,
+            )
+            self.assertEqual(dataset.element_spec.shape[1:], [48, 48, 3])
+            for one, other in zip(dataset, eager):
+                self.assertAllEqual(one, other)
 
 
 if __name__ == "__main__":

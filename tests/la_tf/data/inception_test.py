@@ -209,25 +209,6 @@ class TrainingViewsTest(tf.test.TestCase, parameterized.TestCase):
             difference = np.abs(fused.numpy().astype(int) - whole)
             self.assertLessEqual(difference[:, 1:-1, 1:-1].max(), 2)
 
-    def test_eager_graph_and_dataset_agree(self):
-        files = [path.read_bytes() for path in helper.flower_files()[:2]]
-        files += [encode(photograph()), encode(photograph(), "PNG")]
-        for num_views in (1, 3):
-            eager = [
-                inception.training_views(file, num_views, 48, (0, index))
-                for index, file in enumerate(files)
-            ]
-            dataset = tf.data.Dataset.from_tensor_slices(files).enumerate()
-            dataset = dataset.map(
-                lambda index, file, num_views=num_views: inception.training_views(
-                    file, num_views, 48, tf.stack([0, tf.cast(index, tf.int32)])
-                ),
-                num_parallel_calls=2,
-            )
-            self.assertEqual(dataset.element_spec.shape[1:], [48, 48, 3])
-            for one, other in zip(dataset, eager):
-                self.assertAllEqual(one, other)
-
     @parameterized.parameters("L", "CMYK", "RGB")
     def test_every_kind_of_jpeg_becomes_pillows_rgb(self, mode):
         jpeg = encode(photograph(96, 128).convert(mode))

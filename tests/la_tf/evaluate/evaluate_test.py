@@ -191,19 +191,6 @@ class EvaluateTest(tf.test.TestCase):
         self.assertLess(len(self.printed.splitlines()), 30)
         self.assertLessEqual(max(map(len, self.printed.splitlines()[1:18])), 88)
 
-    def test_a_level_of_zero_changes_less_and_images_are_limited(self):
-        main(
-            f"--run_dir={self.run_folder.path}",
-            f"--output_dir={self.folder}/mild",
-            "--robustness_level=0",
-            "--robustness_images=50",
-            "--verbosity=-1",
-        )
-        robustness = read(self.folder / "mild")["robustness"]
-        self.assertEqual((robustness["level"], robustness["images"]), (0, 50))
-        for name in ("ShearX", "TranslateY", "Posterize", "Solarize", "Cutout"):
-            self.assertEqual(robustness["operations"][name], robustness["unchanged"])
-
     def test_a_saved_model_and_a_checkpoint_s_path_give_the_same(self):
         path = restore.load(self.run_folder).checkpoint
         for number, what in enumerate(

@@ -357,17 +357,6 @@ class ServedTest(ServedTestCase):
         self.assertStartsWith(seen[0].name, ".export-")
         self.assertEmpty(list(served.iterdir()))
 
-    def test_the_best_checkpoint_is_another_network(self):
-        folder = run_folder.RunFolder(self.folder / "run")
-        best = restore.load(folder, "best").classifier.predict(self.images, verbose=0)
-        served, run = self.folder / "best", self.folder / "run"
-        path = export_to(served, run, checkpoint="best", version=9)
-        self.assertEqual(path, served / "9")
-        loaded = tf.saved_model.load(str(path))
-        given = loaded.logits(tf.constant(self.images))
-        self.assertAllClose(given, best, rtol=0, atol=1e-5)
-        self.assertNotAllClose(given, self.logits, atol=0.1)
-
 
 class PreprocessingTest(tf.test.TestCase, parameterized.TestCase):
     """serve_bytes sees the pixels that evaluation sees."""

@@ -18,10 +18,6 @@ from la_tf.run import folder as run_folder
 from tests import runs
 
 
-def tearDownModule():  # noqa: N802
-    runs.disable_determinism()
-
-
 class StoreTest(tf.test.TestCase):
     def setUp(self):
         super().setUp()
@@ -102,7 +98,7 @@ class StoreTest(tf.test.TestCase):
         self.store.read(self.directory / "step-1")
 
 
-class RunTest(parameterized.TestCase, tf.test.TestCase):
+class RunTestCase(tf.test.TestCase):
     """One finished run of four epochs of five steps, copied and damaged."""
 
     @classmethod
@@ -127,20 +123,9 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
     def assert_like_the_whole(self, run_dir):
         self.assertEmpty(runs.differences(run_dir, self.whole))
 
-    def test_lost_files_are_written_anew_from_the_last_whole_checkpoint(self):
-        # That one is of the middle of an epoch.
-        run_dir = self.copy(last_step=10)
-        path = run_dir / "checkpoints" / "step-10.data-00000-of-00001"
-        path.write_bytes(path.read_bytes()[:-9])
-        (run_dir / "metrics.csv").unlink()
-        (run_dir / "policy.npz").write_bytes(b"garbage")
-        (run_dir / "checkpoints" / "checkpoint").write_bytes(b"\xff\0garbage")
-        shutil.rmtree(run_dir / "checkpoints" / "best")
-        with mock.patch("sys.stderr.write") as told:
-            self.resume(run_dir)
-        words = "".join(call.args[0] for call in told.call_args_list)
-        self.assertRegex(words, "step-10 is damaged; going on from step-7")
-        self.assert_like_the_whole(run_dir)
+
+class RunTest(RunTestCase, parameterized.TestCase):
+    """Lost files that a resumed run writes anew: `tests/long/checkpoints_test.py`."""
 
     def test_a_finished_run_is_never_trained_again(self):
         run_dir = self.copy()

@@ -7,7 +7,6 @@ from unittest import mock
 
 import numpy as np
 import tensorflow as tf
-from PIL import Image
 from tensorboard.backend.event_processing import event_multiplexer
 from tensorflow import keras
 
@@ -20,7 +19,6 @@ from la_tf.model import LatentAugment
 from la_tf.run import build, recorder, view_samples
 from la_tf.run.folder import RunFolder
 from la_tf.train import profiling, tensorboard
-from tests import helper
 
 
 def train(run_dir, profile=False, epochs=2, **values):
@@ -209,30 +207,6 @@ class ExamplesTest(tf.test.TestCase):
             same = (source.train.images == image).all((1, 2, 3))
             self.assertTrue(same.any())
             self.assertIn(label, source.train.labels[same])
-
-    def test_photographs_are_shown_as_evaluation_sees_them(self):
-        folder = pathlib.Path(self.create_tempdir().full_path)
-        for label, photograph in enumerate(helper.photographs()):
-            for number in range(3):
-                path = folder / "train" / str(label) / f"{number}.png"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                left = 100 * number
-                Image.fromarray(photograph[:, left : left + 300]).save(path)
-        shutil.copytree(folder / "train", folder / "test")
-        config = TrainConfig(
-            dataset="folder",
-            data_dir=str(folder),
-            image_size=32,
-            preprocessing="inception",
-            method="baseline",
-        )
-        source = build.load_source(config)
-        drawn = view_samples.draw(source, build.view_maker(config, source), 0, count=4)
-        # The test part has the same photographs.
-        seen = list(source.test.evaluation_examples().as_numpy_iterator())
-        for image, label in zip(drawn.images, drawn.labels):
-            same = [own for other, own in seen if np.array_equal(other, image)]
-            self.assertEqual(same, [label])
 
     def test_a_separate_e_step_weighs_the_early_views(self):
         config = TrainConfig(dataset="digits", limit_train=60, e_step="separate")

@@ -63,7 +63,8 @@ def _start(seed):
         dtype=tf.uint32,
     )
     words = tf.bitcast(tf.reshape(spread, [2, 2]), tf.uint64)
-    second = tf.constant([0, 2**64 - 1], tf.uint64)
+    # TensorFlow 2.21 makes two zeros of the constant [0, 2^64 - 1] in a graph.
+    second = tf.bitcast(tf.constant([0, -1], tf.int64), tf.uint64)
     return {
         "key": words[:1],
         "counter": tf.bitwise.bitwise_and(words, second),

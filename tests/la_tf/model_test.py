@@ -281,23 +281,6 @@ class FitTest(tf.test.TestCase, parameterized.TestCase):
             expected = first - gradient / 2 - 0.1 * first
             self.assertAllClose(weight, expected, atol=1e-6)
 
-    def test_mixed_precision_scales_the_loss_and_keeps_the_gradient(self):
-        def network(policy):
-            keras.mixed_precision.set_global_policy(policy)
-            self.addCleanup(keras.mixed_precision.set_global_policy, "float32")
-            return _normalized()
-
-        batch = _batch(images=16)
-        weights = {}
-        for policy in "float32", "mixed_float16":
-            model = _model(network(policy), 0.1, compiled={"jit_compile": False})
-            _fit(model, batch, batch)
-            weights[policy] = model.classifier.get_weights()
-        self.assertIsInstance(model.optimizer, keras.mixed_precision.LossScaleOptimizer)
-        self.assertEqual(int(model.optimizer.iterations), 2)
-        for full, half in zip(weights["float32"], weights["mixed_float16"]):
-            self.assertAllClose(full, half, atol=5e-3)
-
     def test_gradient_overflow_is_left_to_the_loss_scale(self):
         optimizer = keras.mixed_precision.LossScaleOptimizer(
             keras.optimizers.SGD(0.1), initial_scale=3e38
@@ -439,8 +422,7 @@ class NonFiniteTest(NonFiniteTestCase, parameterized.TestCase):
         ("shared", {}),
         ("chunks", {"view_chunk": 1}),
         ("economy", {"backward_views": 2}),
-        # Compiled by XLA: `tests/long/model_test.py`.
-        ("graph", {"compiled": {"jit_compile": False}}),
+        # In a graph, compiled or not: `tests/long/model_test.py`.
         ("corrected", {"prior": "corrected"}),
     )
     def test_skip_leaves_no_trace_but_a_count(self, options):

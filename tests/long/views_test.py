@@ -12,6 +12,9 @@ class ViewsTest(views_test.ViewsTestCase):
     def test_host_and_device_give_the_same(self):
         self.assert_host_as_device(final="cutmix", cutmix_probability=1.0)
 
+    def test_a_part_of_a_batch_is_as_in_the_whole(self):
+        self.assert_part_as_in_the_whole(on_host=False)
+
     def test_the_compiled_program_takes_batches_of_several_sizes(self):
         data = la_tf.make_views(views_test.batched(), 10, 3)
         self.assertEqual(data.element_spec[0].shape.as_list(), [None, 3, 16, 16, 3])

@@ -202,13 +202,12 @@ class GeometryTest(tf.test.TestCase):
         self.assertAllClose(block(images), expected, atol=1e-5)
 
 
-class MixedPrecisionTest(tf.test.TestCase, parameterized.TestCase):
+class MixedPrecisionTestCase(tf.test.TestCase):
     def tearDown(self):
         keras.mixed_precision.set_global_policy("float32")
         super().tearDown()
 
-    @parameterized.parameters("wrn_10_1", "shake_shake_26_2x4d", "pyramidnet_11_6")
-    def test_logits_stay_float32_and_close(self, name):
+    def assert_logits_stay_float32_and_close(self, name):
         images = helper.small_images(4)
         plain = models.build(name, (32, 32, 3), 10)
         keras.mixed_precision.set_global_policy("mixed_float16")
@@ -219,6 +218,13 @@ class MixedPrecisionTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(mixed.get_layer("stage1_block1").output.dtype, tf.float16)
         self.assertAllClose(logits, plain(images), atol=0.02)
         self.assertEqual(mixed(images, training=True).dtype, tf.float32)
+
+
+class MixedPrecisionTest(MixedPrecisionTestCase, parameterized.TestCase):
+    # Shake-Shake's: `tests/long/networks_test.py`.
+    @parameterized.parameters("wrn_10_1", "pyramidnet_11_6")
+    def test_logits_stay_float32_and_close(self, name):
+        self.assert_logits_stay_float32_and_close(name)
 
 
 if __name__ == "__main__":

@@ -33,10 +33,18 @@ class ViewsTestCase(tf.test.TestCase):
         for one, two in zip(in_step, next(iter(in_data))):
             self.assertAllEqual(one, two)
 
+    def assert_part_as_in_the_whole(self, on_host):
+        options = {"operations": False, "keep_early": True, "cutmix_probability": 1.0}
+        maker = views.ViewMaker(10, 2, **options, on_host=on_host)
+        batch, places = self._batch(), tf.constant([5, 2], tf.int64)
+        whole = maker.from_images(*batch)
+        for part, all_of_it in zip(maker.from_images(*batch, places), whole):
+            self.assertAllEqual(part, tf.gather(all_of_it, places))
+
 
 class ViewMakerTest(ViewsTestCase, parameterized.TestCase):
     def test_host_and_device_give_the_same(self):
-        # With operations, `tests/long/views_test.py` shows it.
+        # With operations, and a part of a batch: `tests/long/views_test.py`.
         self.assert_host_as_device(final="cutout", operations=False)
 
     def test_a_training_batch(self):
@@ -80,14 +88,8 @@ class ViewMakerTest(ViewsTestCase, parameterized.TestCase):
         for one, two in zip(from_base, maker.from_images(images, labels, seeds)):
             self.assertAllEqual(one, two)
 
-    @parameterized.parameters(True, False)
-    def test_a_part_of_a_batch_is_as_in_the_whole(self, on_host):
-        options = {"operations": False, "keep_early": True, "cutmix_probability": 1.0}
-        maker = views.ViewMaker(10, 2, **options, on_host=on_host)
-        batch, places = self._batch(), tf.constant([5, 2], tf.int64)
-        whole = maker.from_images(*batch)
-        for part, all_of_it in zip(maker.from_images(*batch, places), whole):
-            self.assertAllEqual(part, tf.gather(all_of_it, places))
+    def test_a_part_of_a_batch_is_as_in_the_whole(self):
+        self.assert_part_as_in_the_whole(on_host=True)
 
     def test_grey_images(self):
         images, labels = helper.digits(6)

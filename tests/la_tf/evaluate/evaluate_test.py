@@ -209,17 +209,6 @@ class EvaluateTest(tf.test.TestCase):
             self.assertAlmostEqual(result["loss"], self.result["loss"], places=5)
             self.assertNotIn("robustness", result)
 
-    def test_the_keras_file_can_be_evaluated(self):
-        # TFLite's files are `tests/long/exported_files_test.py`'s matter.
-        output = self.folder / "keras"
-        main(
-            f"--saved_model={self.folder}/served/1/classifier.keras",
-            f"--output_dir={output}",
-            "--robustness_images=0",
-            "--verbosity=-1",
-        )
-        self.assertEqual(read(output)["confusion"], self.result["confusion"])
-
     def test_a_file_that_is_something_else_is_refused(self):
         version = self.folder / "served" / "1"
         other = self.folder / "something"

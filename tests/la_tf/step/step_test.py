@@ -1,6 +1,7 @@
 """Chunks, economy and the separate E-step against the plain step and by themselves."""
 
 import contextlib
+import functools
 from unittest import mock
 
 import numpy as np
@@ -71,11 +72,16 @@ def _distance(weights, others):
 
 
 class ChunksTest(tf.test.TestCase, parameterized.TestCase):
+    @staticmethod
+    @functools.cache
+    def plain():
+        return _step(_batch(), steps=2)
+
     @parameterized.parameters(
         (1, True), (2, True), (4, False), (5, True), (6, True), (7, True)
     )
     def test_same_step_as_in_one_piece(self, chunk, run_eagerly):
-        plain = _step(_batch(), steps=2)
+        plain = self.plain()
         chunked = _step(_batch(), 2, run_eagerly, view_chunk=chunk)
         for one, other in zip(plain[0], chunked[0]):
             self.assertAllClose(one, other, rtol=1e-5, atol=2e-6)

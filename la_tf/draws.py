@@ -2,8 +2,8 @@
 
 TensorFlow left to itself chooses an algorithm by device, and so host and accelerator
 would make different views from the same seed. Its `stateless_uniform(alg="philox")` has
-the same numbers as these functions, but makes three times as many operations a draw,
-and a pipeline of views has dozens of draws to trace.
+the same numbers as these functions, but makes more than twice as many operations a
+draw, and a pipeline of views has dozens of draws to trace.
 """
 
 from __future__ import annotations

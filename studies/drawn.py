@@ -31,7 +31,7 @@ from la_tf.run import folder  # noqa: E402
 HERE = pathlib.Path(__file__).parent
 OUTPUT = HERE / "drawn" / "results.csv"
 SETTING = "latent, prior_window=40"
-POWERS = (1, 4)
+POWERS = {f"by the prior to the power of {power}": power for power in (1, 4)}
 
 
 class FromPrior(rules.DistinctPairs):
@@ -61,15 +61,13 @@ def main(runs, seeds):
     for seed in seeds:
         even = folder.RunFolder(setting.run(seed, runs).run_dir)
         found["evenly", seed] = even.summary()["last_accuracy"]
-        for power in POWERS:
-            name = f"by the prior to the power of {power}"
+        for name, power in POWERS.items():
             if (name, seed) not in found:
                 drawing = even.policies()[-1] ** power
                 run_dir = pathlib.Path(runs) / f"drawn-{power}" / f"seed-{seed}"
                 found[name, seed] = _train(setting, seed, run_dir, drawing)
                 _write(found)
-    for power in POWERS:
-        name = f"by the prior to the power of {power}"
+    for name in POWERS:
         print(name, statistics.paired(_of(found, name), _of(found, "evenly")))
 
 

@@ -110,16 +110,6 @@ def without_pictures():
     return mock.patch("la_tf.train.tensorboard._Pictures.of", return_value=[])
 
 
-def blank_figures():
-    """Leave figures undrawn, for tests of the words around them."""
-    return mock.patch.multiple(
-        "la_tf.drawing",
-        _fix_layout=lambda figure: None,
-        png=lambda figure: b"",
-        svg=lambda figure: '<svg viewBox="0 0 1 1"></svg>',
-    )
-
-
 def environment(**additions):
     """Return the environment of a process that runs this checkout's commands."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **additions}

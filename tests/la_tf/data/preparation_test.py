@@ -40,13 +40,8 @@ class PreparationTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(source.image_shape, (side, side, 1))
         self.assert_serving_equals_evaluation(source, files)
 
-    @parameterized.parameters(
-        ((20, 40), 1, None),
-        ((40, 20), 3, None),
-        ((20, 40), 3, 16),
-        ((40, 20), 1, 16),
-        ((20, 40), 1, 64),
-        ((40, 20), 3, 64),
+    @parameterized.product(
+        size=[(20, 40), (40, 20)], channels=[1, 3], image_size=[None, 16, 64]
     )
     def test_arrays(self, size, channels, image_size):
         height, width = size

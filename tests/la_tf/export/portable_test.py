@@ -51,7 +51,7 @@ class PortableTest(parameterized.TestCase, tf.test.TestCase):
         sizes = [len(self.content(kind)) for kind in TFLITE_KINDS]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    @parameterized.parameters("float32", "int8")
+    @parameterized.parameters(*TFLITE_KINDS)
     def test_one_image_of_bytes_is_the_input_even_if_the_data_are_dark(self, kind):
         (given,) = self.opened(self.content(kind)).get_input_details()
         self.assertEqual(given["dtype"], np.uint8)

@@ -2,7 +2,6 @@
 
 import base64
 import collections
-import contextlib
 import html
 import html.parser
 import io
@@ -104,9 +103,9 @@ def rewrite(path, table):
     folder.write_history(table, folder.policies(), ops.OPERATIONS)
 
 
-def written(*paths, to, with_views=True, figures=helper.blank_figures):
-    """The text of the report of these runs; its figures are blank."""
-    with console.Stages(1, verbosity=-1) as stages, figures():
+def written(*paths, to, with_views=True):
+    """The text of the report of these runs."""
+    with console.Stages(1, verbosity=-1) as stages:
         path = writing.write(runs.read(paths), to, stages, with_views)
     return path.read_text("utf-8")
 
@@ -136,7 +135,7 @@ class OneRunTest(tf.test.TestCase):
         super().setUpClass()
         cls.directory = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.text = written(TRAINED, to=cls.directory, figures=contextlib.nullcontext)
+        cls.text = written(TRAINED, to=cls.directory)
         cls.page = Page(cls.text)
 
     def test_all_parts_are_there(self):
@@ -368,12 +367,7 @@ class OtherRunsTest(tf.test.TestCase):
             },
         }
         (path / "evaluation.json").write_text(json.dumps(result))
-        text = written(
-            path,
-            to=self.directory / "to",
-            with_views=False,
-            figures=contextlib.nullcontext,
-        )
+        text = written(path, to=self.directory / "to", with_views=False)
         part = text[text.index("<h2>Mistakes") :]
         self.assertIn("checkpoint step-66: top-1 accuracy 98.04%", part)
         cells = ("&lt;8&gt;", "7", "16.7%")

@@ -94,12 +94,13 @@ class Case:
         self._step()
 
     def seconds(self):
-        """Return the seconds of a step, the mean over a turn."""
-        start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < SECONDS:
+        """Return the seconds of a step, the mean over a turn of one at least."""
+        start, steps, taken = time.perf_counter(), 0, 0.0
+        while not steps or taken < SECONDS:
             self._step()
             steps += 1
-        return (time.perf_counter() - start) / steps
+            taken = time.perf_counter() - start
+        return taken / steps
 
     def _step(self):
         logs = self._model.train_function(self._batches)

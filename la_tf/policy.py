@@ -117,20 +117,33 @@ class Policies:
             seed: two whole numbers for signs, places, shares and partners.
         """
         if not self._on_host:
-            channels, views = views.shape[-1], words.pack(views)
-            views, labels = self.apply_to_words(views, labels, choice, seed, channels)
+            *_, height, width, channels = views.shape
+            view_at = families.by_places(_flat(words.pack(views)))
+            views, labels = self.apply_to_words(
+                view_at, [height, width], labels, choice, seed, channels
+            )
             return words.unpack(views, channels), labels
         base = _flat(views)
         stages = self._plan(choice, seed, tf.shape(base))
         changed = self._form.run(base, stages)
         return _like(changed, views), self._mixed_labels(labels, stages)
 
-    def apply_to_words(self, views, labels, choice, seed, channels):
-        """Return what `apply` does, for views float32 words [B, K, H, W]."""
-        base = _flat(views)
-        stages = self._plan(choice, seed, tf.shape(base))
-        changed = self._form.run(base, stages, channels)
-        return _like(changed, views), self._mixed_labels(labels, stages)
+    def apply_to_words(self, view_at, size, labels, choice, seed, channels):
+        """Return what `apply` does, for views that are made when they are wanted.
+
+        Args:
+            view_at: gives from places int64 [M] among all views, b * K + k, the float32
+                words [M, H, W] there.
+            size: H and W.
+            labels: float32 [B, K, classes].
+            choice: the `Choice` of a drawing rule.
+            seed: as for `apply`.
+            channels: of the images.
+        """
+        stages = self._plan(choice, seed, [None, *size])
+        changed = self._form.run(view_at, size, stages, channels)
+        views = tf.reshape(changed, [-1, labels.shape[1], *size])
+        return views, self._mixed_labels(labels, stages)
 
     def _plan(self, choice, seed, shape):
         """Return the `Stage` of the first operations, of the second, and so on."""

@@ -33,10 +33,11 @@ def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
     return tf.ensure_shape(views, [images.shape[0], num_views, *images.shape[1:]])
 
 
-def crop_words(words, num_views, seed, padding=4, flip=True):
-    """Return what `pad_crop_flip` does, for words `[B, H, W]`: `[B, K, H, W]`.
+def crops_of_words(words, num_views, seed, padding=4, flip=True):
+    """Return what makes views of `pad_crop_flip` of words `[B, H, W]`, one by one.
 
-    A crop is an affine map like any other.
+    It gives from places int64 `[M]` among all views, b * K + k, the words `[M, H, W]`
+    there. A crop is an affine map like any other.
     """
     batch, width = tf.shape(words, tf.int64)[0], words.shape[2]
     tops, lefts, mirrored = (
@@ -53,9 +54,12 @@ def crop_words(words, num_views, seed, padding=4, flip=True):
         tf.zeros_like(lefts) + geometry.ONE,
         geometry.ONE * (tops - padding) + geometry.HALF,
     )
-    sources = tf.range(batch * num_views) // num_views
-    views = geometry.sample(words, coefficients, 0.0, sources)
-    return tf.reshape(views, [-1, num_views, *words.shape[1:]])
+
+    def view_at(places):
+        crops = tf.gather(coefficients, places)
+        return geometry.sample(words, crops, 0.0, places // num_views)
+
+    return view_at
 
 
 def _check(images, num_views, padding):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from la_tf import config, draws, policy, rules
 from la_tf.data import final, inception, pad_and_crop, user_batches
-from la_tf.ops import checks, mixing, words
+from la_tf.ops import checks, families, mixing, words
 
 # Keeps these draws apart from all others that start from the same seed.
 _STEPS = 3
@@ -142,20 +142,27 @@ class ViewMaker:
             seeds: whole numbers [B, 2]; the first row is used.
             places: int64 [M], the images whose views are wanted; None for all.
         """
-        channels, views = images.shape[-1], words.pack(images)
+        *_, height, width, channels = images.shape
+        packed, size = words.pack(images), [height, width]
         crop_seed, seed = draws.split(seeds[0], 2)
         if images.shape.rank == 4:
-            views = pad_and_crop.crop_words(
-                views, self.num_views, crop_seed, self.padding, self.flip
+            view_at = pad_and_crop.crops_of_words(
+                packed, self.num_views, crop_seed, self.padding, self.flip
             )
+        else:
+            view_at = families.by_places(tf.reshape(packed, [-1, *size]))
         draw_seed, apply_seed, final_seed = draws.split(seed, 3)
         labels = self._one_hot(labels)
-        policies = tf.zeros(tf.shape(labels)[:2], tf.int32)
-        if self.policies is not None:
-            choice = self.drawing.draw(tf.shape(labels)[0], self.num_views, draw_seed)
+        batch_size = tf.shape(labels)[0]
+        if self.policies is None:
+            policies = tf.zeros([batch_size, self.num_views], tf.int32)
+            views = view_at(tf.range(tf.size(policies, tf.int64)))
+            views = tf.reshape(views, [-1, self.num_views, *size])
+        else:
+            choice = self.drawing.draw(batch_size, self.num_views, draw_seed)
             policies = choice.policies
             views, labels = self.policies.apply_to_words(
-                views, labels, choice, apply_seed, channels
+                view_at, size, labels, choice, apply_seed, channels
             )
         last, last_labels = self._final_words(views, labels, final_seed, channels)
         last, *others = _at(places, last, last_labels, policies)

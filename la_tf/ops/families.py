@@ -15,6 +15,8 @@ it is plain TensorFlow with kernels for a GPU, whether XLA compiles it or not.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -56,32 +58,38 @@ class Families:
         layers = self._layers.items()
         return {index: layer for index, layer in layers if isinstance(layer, kind)}
 
-    def run(self, base, stages, channels):
+    def run(self, view_at, size, stages, channels):
         """Return the views, float32 words [N, H, W], each after its operations.
 
         Args:
-            base: float32 words [N, H, W], the views, and the partners to mix with.
+            view_at: gives from places int64 [M] the views there, before any operation:
+                float32 words [M, H, W]. A view is made when its turn comes, and again
+                as a partner to mix with, so that not all need memory at once.
+            size: H and W.
             stages: the `Stage`s, in order; any number of them.
             channels: of the images, 1 or 3.
         """
-        count, height, width = base.shape
-        at_once = max(1, _PIXELS // (height * width))
-        if count is not None and count <= at_once:
-            return self._all_stages(base, base, stages, channels)
+        index = stages[0].index
+        count = tf.shape(index, tf.int64)[0]
+        at_once = max(1, _PIXELS // math.prod(size))
+        if index.shape[0] is not None and index.shape[0] <= at_once:
+            base = view_at(tf.range(count))
+            return self._all_stages(base, by_places(base), stages, channels)
 
         def changed(views, places):
+            del views
             part = [stage.at(places) for stage in stages]
-            return self._all_stages(tf.gather(views, places), base, part, channels)
+            return self._all_stages(view_at(places), view_at, part, channels)
 
-        everyone = tf.ones(tf.shape(base)[:1], tf.bool)
-        size = tf.minimum(tf.shape(base, tf.int64)[0], at_once)
-        return _in_turns(everyone, base, changed, size)
+        blank = tf.zeros([count, *size])
+        everyone = tf.ones_like(index, tf.bool)
+        return _in_turns(everyone, blank, changed, tf.minimum(count, at_once))
 
-    def _all_stages(self, views, base, stages, channels):
+    def _all_stages(self, views, view_at, stages, channels):
         for stage in stages:
             views = self._moved(views, stage, channels)
             views = self._toned(views, stage, channels)
-            views = self._blended(views, base, stage, channels)
+            views = self._blended(views, view_at, stage, channels)
             views = self._painted(views, stage, channels)
         return views
 
@@ -122,13 +130,13 @@ class Families:
                 tables = self._changed({index: layer}, stage, tables, made)
         return tables
 
-    def _blended(self, views, base, stage, channels):
+    def _blended(self, views, view_at, stage, channels):
         for index, layer in self._blends.items():
 
             def blended(views, places, layer=layer):
                 ends = words.split(tf.gather(views, places), channels)
                 if layer.needs_partner:
-                    others = tf.gather(base, tf.gather(stage.partners, places))
+                    others = view_at(tf.gather(stage.partners, places))
                     starts = words.split(others, channels)
                 else:
                     starts = layer.start(ends)
@@ -170,6 +178,11 @@ class Families:
         share = tf.shape(values, tf.int64)[0] * len(family)
         size = (4 * share + 3 * count - 1) // (3 * count)
         return _in_turns(tf.gather(member, stage.index), values, change, size)
+
+
+def by_places(views):
+    """Return what gives the views [M, H, W] at some places, out of all [N, H, W]."""
+    return functools.partial(tf.gather, views)
 
 
 def _by_view(values):

@@ -31,8 +31,7 @@ class ConformanceTest(tf.test.TestCase, parameterized.TestCase):
             lambda images, levels: layer.apply(images, levels, seed), signature
         )
         self.assertAllEqual(function(images, levels), eager)
-        data = tf.data.Dataset.from_tensors((images, levels))
-        data = data.map(lambda images, levels: layer.apply(images, levels, seed))
+        data = tf.data.Dataset.from_tensors((images, levels)).map(function)
         self.assertAllEqual(next(iter(data)), eager)
 
     @parameterized.parameters(*NAMES)

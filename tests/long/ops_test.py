@@ -33,7 +33,10 @@ class FormsTest(tf.test.TestCase):
             expected = _by_layers(layers, expected, base.numpy(), stage)
 
         def on_device(pixels):
-            changed = families.Families(layers).run(pixels, stages, channels)
+            view_at = families.by_places(pixels)
+            changed = families.Families(layers).run(
+                view_at, pixels.shape[1:], stages, channels
+            )
             return words.unpack(changed, channels)
 
         packed = words.pack(base)

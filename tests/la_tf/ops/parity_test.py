@@ -256,7 +256,8 @@ class SpacesTest(tf.test.TestCase):
             tf.zeros(len(cases), tf.int64),
         )
         base = tf.constant(np.repeat(image[np.newaxis], len(cases), axis=0))
-        device = families.Families(_layers()).run(words.pack(base), [stage], 3)
+        view_at = families.by_places(words.pack(base))
+        device = families.Families(_layers()).run(view_at, [32, 32], [stage], 3)
         forms = {
             "host": compiled.Program(_layers()).run(base, [stage]),
             "device": words.unpack(device, 3),

@@ -310,14 +310,14 @@ class LatentAugment(keras_generation.Model):
         prior = self.prior.of(batch.policies)
         loss = functools.partial(em.weighted_loss, sample_weights=batch.sample_weights)
         forward, averages, draw_seed = self._begin(batch)
-        weigh = functools.partial(self._weigh, prior, draw_seed)
+        weigh = functools.partial(self._weigh, prior, batch, draw_seed)
 
         # E-step, eq. 2 and 3, where the pass that trains does not see all views.
         views, weighed = batch.views, None
         if self._weighs_first(batch):
             parts = passes.in_chunks(batch.early or views, self._view_chunk)
             weighed = passes.without_gradient(forward, parts, weigh, averages)
-            views = self._to_train(views, weighed.weights, draw_seed)
+            views = self._to_train(batch, weighed.weights, draw_seed)
 
         # The weighted loss of eq. 4 and its gradient; else the E-step is part of it.
         parts = passes.in_chunks(views, self._view_chunk)
@@ -364,17 +364,12 @@ class LatentAugment(keras_generation.Model):
             self.classifier.build([None, *batch.views.images.shape[2:]])
         with tf.init_scope():
             keras_generation.build(self.optimizer, self.classifier.trainable_variables)
-        context = tf.distribute.get_replica_context()
-        seed = tf.constant([self._seed, 0], tf.int64)
-        for number in (self.optimizer.iterations, context.replica_id_in_sync_group):
-            number = tf.cast(number, tf.int64)
-            seed = tf.random.experimental.stateless_fold_in(seed, number)
-        seeds = tf.random.experimental.stateless_split(seed, 2)
-        total = tf.size(batch.policies)
+        seed = draws.fold([self._seed, 0], self.optimizer.iterations)
+        noise_seed, draw_seed = draws.split(seed, 2)
         forward = passes.Forward(
-            self._network(), seeds[0], total, self._label_smoothing
+            self._network(), noise_seed, batch.total, self._label_smoothing
         )
-        return forward, MovingAverages(self.classifier), seeds[1]
+        return forward, MovingAverages(self.classifier), draw_seed
 
     def _network(self):
         """Return what a pass of the views runs through."""
@@ -386,22 +381,22 @@ class LatentAugment(keras_generation.Model):
         chunked = self._view_chunk is not None and self._view_chunk < views
         return self._separate or chunked or self._backward_views is not None
 
-    def _weigh(self, prior, draw_seed, log_probability):
+    def _weigh(self, prior, batch, draw_seed, log_probability):
         """Return the weights [B, K] of the views."""
         select, points = self._ubs_select, None
         if select is not None and self._ubs_choice == "proportional":
             # Apart from the draws of `backward_views`.
-            seed = draws.fold(draw_seed, 1)
-            points = draws.uniform([tf.shape(prior)[0], select], seed)
+            points = batch.uniform(select, draws.fold(draw_seed, 1))
         _, weights = em.e_step(prior, log_probability, self._sigma, select, points)
         return weights
 
-    def _to_train(self, views, weights, seed):
+    def _to_train(self, batch, weights, seed):
         """Return the views that are trained on, with their weights."""
         count = self._backward_views
         if count is None:
-            return views._replace(weights=weights)
-        drawn = views.chosen(passes.draw_views(weights, count, seed))
+            return batch.views._replace(weights=weights)
+        start = batch.uniform(1, seed)
+        drawn = batch.views.chosen(passes.draw_views(weights, count, start))
         return drawn._replace(weights=tf.fill(tf.shape(drawn.positions), 1.0 / count))
 
     def _update(self, batch, weighed, trained, averages):

@@ -17,6 +17,17 @@ def variable(value, name):
     )
 
 
+def place():
+    """Return the number of this replica, and how many there are.
+
+    By them a step draws for the images of all replicas and takes its own, so that draws
+    do not depend on how a batch is divided, if it is divided evenly.
+    """
+    context = tf.distribute.get_replica_context()
+    number = tf.cast(context.replica_id_in_sync_group, tf.int32)
+    return number, context.num_replicas_in_sync
+
+
 def summed(values):
     """Return a structure of tensors added up over all replicas."""
     context = tf.distribute.get_replica_context()

@@ -43,8 +43,8 @@ class Forward:
     def __init__(self, classifier, seed, total, label_smoothing=0.0):
         """Args:
         classifier: gives logits [N, classes] for images [N, ...].
-        seed: [2], of this step and replica.
-        total: all views of the batch, B * K.
+        seed: [2], of this step.
+        total: all views of the batch, those of other replicas too.
         label_smoothing: of the labels in the loss.
         """
         self.classifier = classifier
@@ -101,7 +101,7 @@ def in_chunks(views, size=None):
     ]
 
 
-def draw_views(weights, count, seed):
+def draw_views(weights, count, start):
     """Return `count` views of each image, [B, count], in proportion to the weights.
 
     Training on a few of the views keeps the gradient right on average.
@@ -115,10 +115,9 @@ def draw_views(weights, count, seed):
     Args:
         weights: [B, K], which sum to 1 in each row.
         count: M, how many are drawn.
-        seed: [2], for `tf.random.stateless_uniform`.
+        start: u of each image, [B, 1].
     """
     edges = tf.cumsum(weights, axis=1)[:, None, :-1]
-    start = tf.random.stateless_uniform([tf.shape(weights)[0], 1], seed, alg="philox")
     points = (start + tf.range(count, dtype=tf.float32)) / count
     # A GPU leaves sums of int32 to the host.
     return tf.reduce_sum(tf.cast(points[:, :, None] >= edges, tf.int64), -1)

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from la_tf import draws, replicas
+
 
 class Views(NamedTuple):
     """Some of the views of a batch of B images, M for each image."""
@@ -13,7 +15,7 @@ class Views(NamedTuple):
     images: Any  # [B, M, ...]
     labels: Any  # [B, M, classes]
     policies: Any  # int32 [B, M]
-    positions: Any  # int32 [B, M]: b * K + k, the place among all B * K views.
+    positions: Any  # int32 [B, M]: the place among the views of all replicas.
     weights: Any = None  # [B, M], where an earlier pass has given them.
 
     def columns(self, start, stop):
@@ -47,6 +49,18 @@ class Batch(NamedTuple):
         """The policies of all views, int32 [B, K]."""
         return self.views.policies
 
+    @property
+    def total(self):
+        """The number of views in the batches of all replicas."""
+        return tf.size(self.policies) * replicas.place()[1]
+
+    def uniform(self, columns, seed):
+        """Return numbers in [0, 1), [B, columns], for each image its own."""
+        images = tf.shape(self.policies)[0]
+        replica, count = replicas.place()
+        table = draws.uniform([images * count, columns], seed)
+        return table[images * replica : images * (replica + 1)]
+
 
 def unpack(data, augment=None, separate=False):
     """Return the `Batch` of what a dataset gave.
@@ -69,7 +83,8 @@ def unpack(data, augment=None, separate=False):
 
 def _positions(policies):
     shape = tf.shape(policies)
-    return tf.reshape(tf.range(shape[0] * shape[1]), shape)
+    first = tf.size(policies) * replicas.place()[0]
+    return first + tf.reshape(tf.range(shape[0] * shape[1]), shape)
 
 
 def _check(data, separate):

@@ -181,6 +181,7 @@ class MethodsTest(tf.test.TestCase, parameterized.TestCase):
 # Every method, and those whose weights or number of views are the user's choice.
 RUNS = {
     **{name: {"method": name} for name in methods.NAMES},
+    "latent, economy": {"method": "latent", "backward_views": 2},
     "ubs, proportional": {
         "method": "ubs",
         "ubs_select": 2,
@@ -195,21 +196,26 @@ RUNS = {
 _NUM_STEPS = 2
 
 
+def _maker(config, on_host):
+    """The ViewMaker of a method, for small digits."""
+    return ViewMaker(
+        10,
+        num_views=config.num_views,
+        drawing=methods.rule(config),
+        operations=methods.get(config.method).drawing is not None,
+        final=config.final,
+        padding=1,
+        on_host=on_host,
+    )
+
+
 class _Run:
     """A few steps on real digits whose views are made in the step."""
 
     def __init__(self, **chosen):
         config = TrainConfig(**chosen)
         self._images, self._labels = map(tf.constant, helper.digits(6))
-        maker = ViewMaker(
-            10,
-            num_views=config.num_views,
-            drawing=methods.rule(config),
-            operations=methods.get(config.method).drawing is not None,
-            final=config.final,
-            padding=1,
-            on_host=False,
-        )
+        maker = _maker(config, on_host=False)
         initializer = keras.initializers.HeNormal(seed=0)
         classifier = keras.Sequential(
             [
@@ -226,6 +232,7 @@ class _Run:
             prior=config.prior,
             ubs_select=config.hardest_views,
             ubs_choice=config.ubs_choice,
+            backward_views=config.backward_views,
             seed=config.seed,
             augment=maker.on_device,
         )
@@ -250,6 +257,16 @@ class _Run:
 
 
 class RunsTestCase(tf.test.TestCase):
+    def assert_device_as_host(self, name):
+        config = TrainConfig(**RUNS[name])
+        parts = *map(tf.constant, helper.digits(6)), tf.constant([[7, 8]])
+        host = _maker(config, on_host=True).from_images(*parts)
+        device = _maker(config, on_host=False).on_device(*parts)
+        self.assertLen(host, 3)
+        for one, other in zip(host, device):
+            self.assertAllEqual(one, other)
+        self.assertNotAllEqual(host[0][:, 0], parts[0])
+
     def assert_resumes_to_the_bit(self, name):
         whole = _Run(**RUNS[name]).step()
         stopped = _Run(**RUNS[name])
@@ -265,8 +282,8 @@ class RunsTestCase(tf.test.TestCase):
         self.assertNotAllEqual(whole[0], first[0])
 
 
-# One of each kind of state: the prior, draws of the step, both that learn. The others
-# are in `tests/long/methods_test.py`.
+# One of each kind of state: the prior, draws of the step, both that learn. The others,
+# and views made on the device, are in `tests/long/methods_test.py`.
 QUICK_RUNS = ("latent", "ubs, proportional", "adversarial", "metaaugment")
 
 
@@ -274,22 +291,6 @@ class RunsTest(RunsTestCase, parameterized.TestCase):
     @parameterized.parameters(*QUICK_RUNS)
     def test_repeats_itself_and_resumes_to_the_bit(self, name):
         self.assert_resumes_to_the_bit(name)
-
-    def test_device_as_host_with_three_operations(self):
-        images, labels = helper.digits(6)
-        rule = methods.rule(TrainConfig(method="randaugment"))
-        self.assertEqual(rule.num_stages, 3)
-        host, device = (
-            ViewMaker(10, 2, drawing=rule, final="cutout", on_host=on_host)
-            for on_host in (True, False)
-        )
-        arguments = tf.constant(images), tf.constant(labels), tf.constant([[7, 8]])
-        for one, other in zip(
-            host.from_images(*arguments), device.on_device(*arguments)
-        ):
-            self.assertAllEqual(one, other)
-        choice = host.choice(*arguments)
-        self.assertEqual(rule.names_of(choice).shape, (6, 2))
 
 
 if __name__ == "__main__":

@@ -199,13 +199,18 @@ def load(path):
     return runs
 
 
-def _run_mirrored(path):
+def two_replicas():
+    """A strategy of two halves of the CPU, for a process that has used none yet."""
     cpu = tf.config.list_physical_devices("CPU")[0]
     halves = [tf.config.LogicalDeviceConfiguration()] * 2
     tf.config.set_logical_device_configuration(cpu, halves)
-    mirrored = tf.distribute.MirroredStrategy(
+    return tf.distribute.MirroredStrategy(
         ["/cpu:0", "/cpu:1"], tf.distribute.HierarchicalCopyAllReduce()
     )
+
+
+def _run_mirrored(path):
+    mirrored = two_replicas()
     runs = {}
     for name, options in OPTIONS.items():
         runs[f"{name}_one"] = train(tf.distribute.get_strategy(), **options)
@@ -238,11 +243,11 @@ def start(program, path, **environment):
     )
 
 
-def mirrored_runs():
-    """What one replica and two replicas have at the end of each case."""
+def runs_of(program):
+    """What the runs of a test file have at their ends."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.npz")
-        process = start(__file__, path)
+        process = start(program, path)
         try:
             helper.finish(process)
         finally:
@@ -264,7 +269,7 @@ class StrategyTest(SameTestCase, parameterized.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.mirrored = mirrored_runs()
+        cls.mirrored = runs_of(__file__)
 
     @parameterized.parameters(
         ("plain", 1e-5),

@@ -115,8 +115,8 @@ class EconomyTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(1, 2, 3, 5)
     def test_draws_are_unbiased(self, count):
         weights = tf.constant([[0.05, 0.4, 0.1, 0.25, 0.2]])
-        draws = 20000
-        chosen = passes.draw_views(tf.repeat(weights, draws, 0), count, [1, 2])
+        start = tf.random.stateless_uniform([20000, 1], [1, 2])
+        chosen = passes.draw_views(tf.repeat(weights, 20000, 0), count, start)
         self.assertAllInRange(chosen, 0, 4)
         shares = tf.reduce_mean(tf.one_hot(chosen, 5), [0, 1])
         # A share's standard error is at most 0.5 / sqrt(20000) = 0.0035.
@@ -124,12 +124,13 @@ class EconomyTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_views_are_drawn_once_where_that_can_be(self):
         weights = tf.repeat([[0.3, 0.1, 0.32, 0.28]], 500, 0)
-        chosen = np.sort(passes.draw_views(weights, 3, [5, 6]), -1)
+        start = tf.random.stateless_uniform([500, 1], [5, 6])
+        chosen = np.sort(passes.draw_views(weights, 3, start), -1)
         self.assertAllGreater(np.diff(chosen, axis=-1), 0)
 
     def test_all_weight_on_one_view(self):
         weights = tf.constant([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-        chosen = passes.draw_views(weights, 2, [1, 1])
+        chosen = passes.draw_views(weights, 2, tf.constant([[0.0], [0.5], [0.99]]))
         self.assertAllEqual(chosen, [[1, 1], [2, 2], [0, 0]])
 
     @parameterized.parameters(1, 2)

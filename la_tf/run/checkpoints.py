@@ -50,12 +50,13 @@ class Checkpointer(keras.callbacks.Callback):
         self._saved_at = time.monotonic()
         self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._epoch_seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self._history = tf.Variable(b"", trainable=False)
         self._store = _store(
             tf.train.Checkpoint(
                 model=model,
                 step=self._step,
                 epoch_seconds=self._epoch_seconds,
-                history=recorder.history,
+                history=self._history,
             ),
             folder.checkpoints,
             plan.worker,
@@ -88,6 +89,7 @@ class Checkpointer(keras.callbacks.Callback):
         for _, path in reversed(saved):
             try:
                 self._store.read(path)
+                self._recorder.history.deserialize(self._history.numpy())
                 self._check_history()
             except store.UNREADABLE:
                 continue
@@ -149,6 +151,7 @@ class Checkpointer(keras.callbacks.Callback):
         self._step.assign(self.global_step)
         self._epoch_seconds.assign(self._recorder.epoch_seconds)
         self._recorder.history.metrics = self._metrics.read()
+        self._history.assign(self._recorder.history.serialize())
         self._store.save(self.global_step)
         self._saved_at = time.monotonic()
 

@@ -8,7 +8,6 @@ import time
 from math import isnan, nan
 
 import numpy as np
-import tensorflow as tf
 from tensorflow import keras
 
 from la_tf.errors import UserError
@@ -26,7 +25,7 @@ COLUMNS = {
 }
 
 
-class History(tf.train.experimental.PythonState):
+class History:
     """All that a run has told so far; it is part of every checkpoint.
 
     Attributes:

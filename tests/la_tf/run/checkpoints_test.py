@@ -1,10 +1,12 @@
 """What a run's checkpoints survive: damage, kills, full disks, wrong numbers."""
 
 import errno
+import gc
 import json
 import os
 import pathlib
 import shutil
+import sys
 from unittest import mock
 
 import numpy as np
@@ -23,9 +25,8 @@ class StoreTest(tf.test.TestCase):
         super().setUp()
         self.directory = pathlib.Path(self.create_tempdir().full_path) / "checkpoints"
         self.value = tf.Variable(0)
-        self.store = store.Store(
-            tf.train.Checkpoint(value=self.value), self.directory, keep=2
-        )
+        self.checkpoint = tf.train.Checkpoint(value=self.value)
+        self.store = store.Store(self.checkpoint, self.directory, keep=2)
 
     def save(self, *numbers):
         for number in numbers:
@@ -48,6 +49,33 @@ class StoreTest(tf.test.TestCase):
         self.save(1, 2)
         self.store.read(self.directory / "step-1")
         self.assertEqual(self.value.numpy(), 1)
+
+    def test_what_came_later_is_saved_too(self):
+        self.save(1)
+        self.checkpoint.later = tf.Variable(5)
+        self.save(2)
+        self.checkpoint.later.assign(6)
+        self.store.read(self.directory / "step-2")
+        self.assertEqual(self.checkpoint.later.numpy(), 5)
+
+    def test_saving_often_loses_no_memory(self):
+        self.checkpoint.others = [tf.Variable(0) for _ in range(50)]
+        self.save(1, 2, 3)
+        gc.collect()
+        before = sys.getallocatedblocks()
+        self.save(*range(4, 14))
+        gc.collect()
+        # Two or three blocks of every variable and save, outside of a function.
+        self.assertLess(sys.getallocatedblocks() - before, 10 * 50)
+
+    def test_a_full_disk_is_told_in_its_own_words(self):
+        message = (
+            "Graph execution error:\n\nDetected at node SaveV2 defined at (most recent "
+            'call last):\n  File "x.py", line 6, in <module>\n\n/runs/x; No space left '
+            "on device\n\t [[{{node SaveV2}}]]\nHint: If you want ... [Op:__inference]"
+        )
+        error = tf.errors.ResourceExhaustedError(None, None, message)
+        self.assertEqual(store.reason(error), "No space left on device")
 
     def test_a_kill_before_the_index_leaves_no_checkpoint_and_no_rubbish(self):
         self.save(1)

@@ -106,12 +106,14 @@ def _train(config, folder, strategy):
             for line in told:
                 console.say(line)
         watch = service.ServiceWatch(config.data_service)
+        whole_epochs = service.WholeEpochs(plan, first_step)
         steps = plan.total_steps - first_step
         # TensorFlow has no clock where all must be deterministic.
         input_wait = None if config.deterministic else waiting.Waiting()
         keeping_up = _keeping_up(config, folder, steps, input_wait)
         with (
             watch,
+            whole_epochs,
             _display(config, plan, history, first_step, verbosity, source) as display,
             _lost_worker_told(plan, checkpointer, folder),
             integrity.told(source),
@@ -120,7 +122,7 @@ def _train(config, folder, strategy):
                 watch,
                 *keeping_up,
                 StopOnNonFinite(_STEPS_BETWEEN_LOOKS, rule.name_of),
-                service.WholeEpochs(plan, first_step),
+                whole_epochs,
                 history,
                 *display,
                 tensorboard.TensorBoard(folder, config, history, source, maker),

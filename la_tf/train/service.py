@@ -20,6 +20,8 @@ _DISPATCHER_SILENT, _NO_BATCH, _GIVE_UP = 10, 60, 600
 class WholeEpochs(keras.callbacks.Callback):
     """Refuses an epoch for which not all batches have come, before it is recorded.
 
+    Use it as a callback and as a context around `fit`.
+
     Args:
         plan: of the run's batches.
         first_step: the steps done before.
@@ -31,17 +33,29 @@ class WholeEpochs(keras.callbacks.Callback):
         self._plan = plan
         self._step = first_step
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        # So Keras 2 tells of an epoch without any batch, which it does not end.
+        if kind is ValueError and "(Empty logs)" in str(error):
+            self._check(self._step // self._plan.steps_per_epoch)
+
     def on_train_batch_end(self, batch, logs=None):
         self._step += 1
 
     def on_epoch_end(self, epoch, logs=None):
-        done = self._step % self._plan.steps_per_epoch
-        if done:
+        self._check(epoch)
+
+    def _check(self, epoch):
+        steps = self._plan.steps_per_epoch
+        done = self._step - epoch * steps
+        if done < steps:
             raise UserError(
-                f"an epoch ended after {done} of its {self._plan.steps_per_epoch} "
-                f"batches, at step {self._step}: whoever makes them has lost the "
-                "others. The last checkpoint stays; go on from it with --resume."
-            )
+                f"epoch {epoch + 1} ended after {done} of its {steps} batches, at step "
+                f"{self._step}: whoever makes them has lost the others. The last "
+                "checkpoint stays; go on from it with --resume."
+            ) from None
 
 
 class ServiceWatch(keras.callbacks.Callback):

@@ -5,7 +5,9 @@ import sys
 import threading
 from unittest import mock
 
+import numpy as np
 import tensorflow as tf
+from tensorflow import keras
 
 from la_tf.config import TrainConfig
 from la_tf.data import batches
@@ -65,8 +67,26 @@ class LostBatchesTest(tf.test.TestCase):
         whole.on_epoch_end(1)
         for batch in range(7):
             whole.on_train_batch_end(batch)
-        with self.assertRaisesRegex(UserError, "7 of its 10.*step 27.*--resume"):
+        with self.assertRaisesRegex(
+            UserError, "epoch 3 ended after 7 of its 10.*step 27.*--resume"
+        ):
             whole.on_epoch_end(2)
+
+    def test_an_epoch_without_any_batch_is_no_epoch(self):
+        model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1)])
+        model.compile("sgd", "mse", run_eagerly=True)
+        nothing = tf.data.Dataset.from_tensor_slices((np.ones([0, 1]), np.ones([0, 1])))
+        whole = service.WholeEpochs(PLAN, first_step=20)
+        refused = self.assertRaisesRegex(UserError, "epoch 3 ended after 0 of its 10")
+        with refused, whole:
+            model.fit(
+                nothing.batch(1),
+                initial_epoch=2,
+                epochs=3,
+                steps_per_epoch=10,
+                callbacks=[whole],
+                verbose=0,
+            )
 
 
 if __name__ == "__main__":

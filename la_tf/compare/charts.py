@@ -11,6 +11,12 @@ _WIDTH = 6.4
 _PAPER = drawing.SERIES[1]
 _OURS = drawing.SERIES[0]
 _LINES = tuple(colour for colour in drawing.SERIES if colour != _PAPER)
+# Where the largest error is so many times the smallest, or the largest difference so
+# many points, an even axis would draw all that is close as one.
+_WIDE = 10
+_ACCURACIES = (0, 50, 80, 90, 95, 98, 99, 99.5, 100)
+# An error of 0 has no logarithm; in percent.
+_LEAST_ERROR = 0.25
 
 
 def accuracies(title, rows, paper):
@@ -41,6 +47,7 @@ def accuracies(title, rows, paper):
                     **_bar(_PAPER, "D", "the paper's"),
                 )
         axes.set_xlabel("test accuracy after the last epoch, %")
+        _stretch_accuracies(axes, [values for _, values in rows])
         _legend(figure, axes)
     return figure
 
@@ -107,8 +114,29 @@ def differences(title, rows):
                 **_bar(_OURS, "o", "mean and 95 % interval"),
             )
         axes.set_xlabel("points of test accuracy, paired by seed")
+        if max(abs(difference.mean) for _, difference, _ in rows) > _WIDE:
+            axes.set_xscale("symlog", linthresh=1)
+            axes.xaxis.set_major_formatter("{x:g}")
         _legend(figure, axes)
     return figure
+
+
+def _stretch_accuracies(axes, groups):
+    """Draw by the logarithm of the error, if accuracies lie far apart."""
+    errors = [100 - np.mean(values) for values in groups]
+    if max(errors) <= _WIDE * max(min(errors), _LEAST_ERROR):
+        return
+    axes.set_xscale(
+        "function",
+        functions=(
+            lambda accuracy: -np.log(np.maximum(100 - accuracy, 0) + _LEAST_ERROR),
+            lambda place: 100 + _LEAST_ERROR - np.exp(-place),
+        ),
+    )
+    axes.autoscale_view()
+    low, high = axes.get_xlim()
+    axes.set_xticks([tick for tick in _ACCURACIES if low <= tick <= high])
+    axes.xaxis.set_major_formatter("{x:g}")
 
 
 def _rows(title, names):

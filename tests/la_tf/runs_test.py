@@ -1,6 +1,7 @@
-"""A run from Python: loaded, asked, evaluated and exported.
+"""A run from Python: loaded, asked and evaluated.
 
-That `la_tf.train` trains, `tests/long/notebook_test.py` shows.
+That it trains and exports, `tests/long/notebook_test.py` and `exported_files_test.py`
+show.
 """
 
 import json
@@ -64,13 +65,11 @@ class RunsTest(tf.test.TestCase):
         with self.assertRaisesRegex(UserError, "broken.png is no image"):
             self.run_.predict(broken)
 
-    def test_evaluation_and_export(self):
+    def test_evaluation(self):
         result = self.run_.evaluate(robustness_images=0)
         self.assertEqual(result["images"], 360)
         self.assertAllClose(result["top_1"], self.run_.metrics[-1]["test_accuracy"])
         json.dumps(result)
-        version = self.run_.export(self.folder / "exported")
-        self.assertTrue((version / "saved_model.pb").exists())
 
     def test_wrong_values_are_refused_as_on_the_command_line(self):
         with self.assertRaisesRegex(UserError, "did you mean epochs"):

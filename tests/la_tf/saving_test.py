@@ -162,16 +162,6 @@ class CallbacksTest(tf.test.TestCase):
         )["accuracy"]
         self.assertAllClose(accuracy, max(history["val_accuracy"]))
 
-    def test_a_backbone_of_keras_applications(self):
-        backbone = keras.applications.MobileNet(
-            (32, 32, 3), alpha=0.25, weights=None, classes=3, classifier_activation=None
-        )
-        model, images = _model(backbone), helper.small_images(4)
-        before = backbone.get_weights()
-        model.fit(_views(images, np.arange(4) % 3, classes=3), verbose=0)
-        self.assertNotAllClose(before[0], backbone.get_weights()[0], atol=0)
-        self.assertAllEqual(model.predict(images, verbose=0).shape, [4, 3])
-
 
 if __name__ == "__main__":
     tf.test.main()

@@ -4,9 +4,9 @@ import pathlib
 
 import tensorflow as tf
 
-from la_tf import console
+import la_tf
 from la_tf.config import TrainConfig
-from la_tf.export import TFLITE_KINDS, writer
+from la_tf.export import TFLITE_KINDS
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
@@ -39,12 +39,11 @@ class ExportedFilesTest(tf.test.TestCase):
     def test_every_exported_file_can_be_evaluated(self):
         folder = pathlib.Path(self.create_tempdir().full_path)
         run, summary = trained(folder / "run")
-        with console.Stages(7, verbosity=-1) as stages:
-            writer.export_run(run, folder / "served", stages, tflite=TFLITE_KINDS)
+        version = la_tf.load(run.path).export(folder / "served", tflite=TFLITE_KINDS)
+        self.assertEqual(version, folder / "served" / "1")
         main(f"--run_dir={run.path}", "--robustness_images=0", "--verbosity=-1")
         expected = read(run.path)
         self.assertAlmostEqual(expected["top_1"], summary["last_accuracy"], places=6)
-        version = folder / "served" / "1"
         files = sorted(path.name for path in version.glob("classifier*"))
         self.assertEqual(
             files,

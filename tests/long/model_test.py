@@ -1,10 +1,12 @@
-"""A step in a graph, compiled, or of mixed precision is like any other."""
+"""A step in a graph, compiled, of half precision or of a backbone is like any other."""
 
+import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 from tensorflow import keras
 
-from tests.la_tf import model_test
+from tests import helper
+from tests.la_tf import model_test, saving_test
 
 
 class HandTest(model_test.HandTestCase):
@@ -38,6 +40,18 @@ class NonFiniteTest(model_test.NonFiniteTestCase, parameterized.TestCase):
     def test_skip_leaves_no_trace_but_a_count(self, jit_compile):
         options = {"compiled": {"jit_compile": jit_compile}}
         self.assert_skip_leaves_no_trace_but_a_count(options)
+
+
+class BackboneTest(tf.test.TestCase):
+    def test_a_backbone_of_keras_applications(self):
+        backbone = keras.applications.MobileNet(
+            (32, 32, 3), alpha=0.25, weights=None, classes=3, classifier_activation=None
+        )
+        model, images = saving_test._model(backbone), helper.small_images(4)
+        before = backbone.get_weights()
+        model.fit(saving_test._views(images, np.arange(4) % 3, classes=3), verbose=0)
+        self.assertNotAllClose(before[0], backbone.get_weights()[0], atol=0)
+        self.assertAllEqual(model.predict(images, verbose=0).shape, [4, 3])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ class LargestTest(models_test.BuiltTestCase):
         self.assert_number_of_weights(name)
         self.assert_shapes_of_the_stages(name)
 
+    def test_one_step(self):
+        self.assert_one_step("resnet_50")
+
 
 class MixedPrecisionTest(build_test.MixedPrecisionTestCase):
     def test_shake_shake(self):

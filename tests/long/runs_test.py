@@ -43,6 +43,14 @@ class RunsTest(tf.test.TestCase):
         runs.resume(self.run_dir)
         self.assert_like_any_other()
 
+    def test_a_full_disk_at_a_checkpoint(self):
+        full = tf.errors.ResourceExhaustedError(
+            None, None, "x; No space left on device"
+        )
+        saving = mock.patch.object(tf.train.Checkpoint, "write", side_effect=full)
+        with saving, self.assertRaisesRegex(UserError, "No space left.*--resume"):
+            runs.start(runs.configuration(self.run_dir, **train_test.PLAIN))
+
     def test_a_run_is_stopped_in_the_last_step_of_an_epoch(self):
         runs.stop(runs.configuration(self.run_dir, **train_test.PLAIN), 5)
         self.assertLen(run_folder.RunFolder(self.run_dir).rows(), 1)

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import os
 import pathlib
 import shutil
 import tempfile
@@ -14,12 +13,11 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 from tensorflow import keras
 
-from la_tf import console, drawing, ops
+from la_tf import drawing, ops
 from la_tf.data import sources
 from la_tf.errors import UserError
 from la_tf.evaluate import __main__ as evaluate_command
 from la_tf.evaluate import confusion, measures
-from la_tf.export import writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from tests import helper, runs
@@ -127,8 +125,10 @@ class PictureTest(parameterized.TestCase):
             self.assertGreater(min(image.size), 600)
 
 
-class EvaluateTest(tf.test.TestCase):
-    """One real run, trained for a moment."""
+class EvaluatedTestCase(tf.test.TestCase):
+    """One real run, trained for a moment and evaluated."""
+
+    FLAGS = ()
 
     @classmethod
     def setUpClass(cls):
@@ -137,14 +137,16 @@ class EvaluateTest(tf.test.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         shutil.copytree(runs.whole(), cls.folder / "run")
         cls.run_folder = run_folder.RunFolder(cls.folder / "run")
-        cls.summary = cls.run_folder.summary()
-        cls.printed = main(f"--run_dir={cls.run_folder.path}")
+        cls.printed = main(f"--run_dir={cls.run_folder.path}", *cls.FLAGS)
         cls.result = read(cls.run_folder.path)
+
+
+class EvaluateTest(EvaluatedTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.summary = cls.run_folder.summary()
         cls.test = sources.load("digits").test
-        with console.Stages(7, verbosity=-1) as stages:
-            writer.export_run(
-                cls.run_folder, cls.folder / "served", stages, tflite=["float16"]
-            )
 
     def test_it_finds_what_training_found(self):
         self.assertAlmostEqual(
@@ -191,49 +193,6 @@ class EvaluateTest(tf.test.TestCase):
         self.assertLess(len(self.printed.splitlines()), 30)
         self.assertLessEqual(max(map(len, self.printed.splitlines()[1:18])), 88)
 
-    def test_a_saved_model_and_a_checkpoint_s_path_give_the_same(self):
-        path = restore.load(self.run_folder).checkpoint
-        for number, what in enumerate(
-            (f"--saved_model={self.folder}/served", f"--checkpoint={path}")
-        ):
-            output = self.folder / f"same-{number}"
-            printed = main(
-                what,
-                f"--output_dir={output}",
-                "--robustness_images=0",
-                "--verbosity=-1",
-            )
-            self.assertEqual(printed, "")
-            result = read(output)
-            self.assertEqual(result["confusion"], self.result["confusion"])
-            self.assertAlmostEqual(result["loss"], self.result["loss"], places=5)
-            self.assertNotIn("robustness", result)
-
-    def test_a_file_that_is_something_else_is_refused(self):
-        version = self.folder / "served" / "1"
-        other = self.folder / "something"
-        shutil.copytree(version / "assets.extra", other / "assets.extra")
-        (other / "assets.extra" / "SHA256SUMS").unlink()
-        for name in ("classifier.keras", "classifier_float16.tflite"):
-            with self.subTest(name):
-                (other / name).write_bytes(b"something else altogether" * 10)
-                with self.assertRaisesRegex(UserError, "nor a file beside one"):
-                    main(f"--saved_model={other / name}")
-                (other / name).unlink()
-                with self.assertRaisesRegex(UserError, "nor a file beside one"):
-                    main(f"--saved_model={other / name}")
-
-    def test_a_truncated_file_is_refused(self):
-        # TFLite's interpreter itself would end the process.
-        path = self.folder / "cut_file"
-        shutil.copytree(self.folder / "served" / "1", path)
-        os.truncate(path / "classifier_float16.tflite", 1000)
-        with self.assertRaisesRegex(UserError, "float16.tflite is damaged or gone"):
-            main(f"--saved_model={path / 'classifier_float16.tflite'}")
-        (path / "assets.extra" / "SHA256SUMS").unlink()
-        with self.assertRaisesRegex(UserError, "nor a file beside one"):
-            main(f"--saved_model={path / 'classifier_float16.tflite'}")
-
     def test_other_images_are_evaluated_when_they_fit(self):
         def write(name, images, labels):
             path = self.folder / name
@@ -277,21 +236,6 @@ class EvaluateTest(tf.test.TestCase):
             main(f"--run_dir={empty}", f"--saved_model={empty}")
         with self.assertRaisesRegex(UserError, "not a whole SavedModel"):
             main(f"--saved_model={empty}")
-
-    def test_a_truncated_saved_model_is_refused(self):
-        path = self.folder / "cut"
-        shutil.copytree(self.folder / "served" / "1", path)
-        cut = next(path.glob("variables/*.data-*"))
-        os.truncate(cut, 1000)
-        with self.assertRaisesRegex(UserError, f"{cut} is damaged or gone"):
-            main(f"--saved_model={path}")
-        # Without the sums it still shows when TensorFlow reads it.
-        (path / "assets.extra" / "SHA256SUMS").unlink()
-        with self.assertRaisesRegex(UserError, "not a whole SavedModel"):
-            main(f"--saved_model={path}")
-        os.truncate(path / "saved_model.pb", 1000)
-        with self.assertRaisesRegex(UserError, "not a whole SavedModel"):
-            main(f"--saved_model={path}")
 
     def test_a_network_that_has_diverged_is_told(self):
         copy = run_folder.RunFolder(self.folder / "diverged")

@@ -133,15 +133,6 @@ class BadInputTest(parameterized.TestCase, tf.test.TestCase):
         with writing, self.assertRaisesRegex(UserError, "No space left on device"):
             runs.start(runs.configuration(run_dir))
 
-    def test_a_full_disk_at_a_checkpoint(self):
-        full = tf.errors.ResourceExhaustedError(
-            None, None, "x; No space left on device"
-        )
-        run_dir = pathlib.Path(self.create_tempdir().full_path) / "run"
-        saving = mock.patch.object(tf.train.Checkpoint, "write", side_effect=full)
-        with saving, self.assertRaisesRegex(UserError, "No space left.*--resume"):
-            runs.start(runs.configuration(run_dir, **PLAIN))
-
     def test_nothing_to_resume(self):
         run_dir = self.create_tempdir().full_path
         with self.assertRaisesRegex(UserError, "holds no run"):

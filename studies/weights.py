@@ -101,8 +101,8 @@ def weights(losses, sigma, seed=0):
     """
     generator = np.random.default_rng(seed)
     count = losses.shape[1] // VIEWS * VIEWS
-    order = generator.permuted(np.tile(np.arange(losses.shape[1]), [len(losses), 1]), 1)
-    order = order[:, :count]
+    order = np.tile(np.arange(losses.shape[1]), [len(losses), 1])
+    order = generator.permuted(order, axis=1)[:, :count]
     grouped = np.take_along_axis(losses, order, 1).reshape(len(losses), -1, VIEWS)
     likelihood = np.exp(-grouped)
     uniform = np.full_like(likelihood, 1 / losses.shape[1])

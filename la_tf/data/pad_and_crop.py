@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.python import xla
 
 from la_tf import draws
 from la_tf.ops import geometry, operation
@@ -23,7 +26,7 @@ def pad_crop_flip(images, num_views, seed, padding=4, flip=True):
     """
     images = tf.convert_to_tensor(images)
     _check(images, num_views, padding)
-    if not padding and not flip:
+    if images.shape[0] == 0 or not (padding or flip):
         return tf.stack([images] * num_views, axis=1)
     tops, lefts, mirrored = _draw(tf.shape(images)[0], num_views, seed, padding, flip)
     # Mirrored once an image, not once a view; tf.reverse is ten times as fast as
@@ -84,28 +87,32 @@ def _draw(batch, num_views, seed, padding, flip):
 
 
 def _crop(sources, chosen, tops, lefts, padding):
-    """Return crops `[B, K, H, W, C]` of `sources[chosen]`, out of `[S, B, H, W, C]`.
-
-    The work is done in rows, not in pixels: a crop's rows are copied whole out of the
-    padded images, and all crops that begin in the same column are cut together. It is
-    2.5 times as fast as a gather of pixels at 32 x 32, and 3 times at 224 x 224.
-    """
-    _, batch, height, width, channels = tf.unstack(tf.shape(sources))
+    """Return crops `[B, K, H, W, C]` of `sources[chosen]`, out of `[S, B, H, W, C]`."""
+    _, batch, height, width, channels = operation.shape_of(sources)
     margins = [[0, 0], [0, 0], [padding, padding], [padding, padding], [0, 0]]
-    rows = tf.pad(sources, margins)
-    rows = tf.reshape(rows, [-1, (width + 2 * padding) * channels])
+    rows = tf.reshape(
+        tf.pad(sources, margins),
+        [-1, height + 2 * padding, (width + 2 * padding) * channels],
+    )
     source = chosen * batch + tf.range(batch)[:, tf.newaxis]
-    first_rows = tf.reshape(source * (height + 2 * padding) + tops, [-1])
-    lefts = tf.reshape(lefts, [-1])
+    corners = tf.stack([source, tops, lefts * channels], axis=-1)
+    with tf.device("/CPU:0"):
+        crops = _cut(rows, tf.reshape(corners, [-1, 3]), height, width * channels)
+    return tf.reshape(crops, [batch, -1, height, width, channels])
 
-    columns = range(2 * padding + 1)
-    groups = tf.dynamic_partition(first_rows, lefts, len(columns))
-    crops = []
-    for column, group in zip(columns, groups):
-        whole = tf.gather(rows, group[:, tf.newaxis] + tf.range(height))
-        begin = column * channels
-        crops.append(whole[..., begin : begin + width * channels])
-    # A gather rather than tf.dynamic_stitch, which has no GPU kernel for uint8.
-    places = tf.math.invert_permutation(tf.argsort(lefts, stable=True))
-    views = tf.gather(tf.concat(crops, axis=0), places)
-    return tf.reshape(views, [batch, tf.shape(tops)[1], height, width, channels])
+
+@functools.partial(tf.function, jit_compile=True, autograph=False)
+def _cut(rows, corners, height, width):
+    """Return parts `[N, height, width]` of `rows`, whose rows XLA copies whole.
+
+    Args:
+        rows: what to cut from, of rank 3.
+        corners: int32 `[N, 3]`, where each part begins.
+        height, width: of each.
+    """
+
+    def cut(corner):
+        # `tf.slice` would be compiled anew for every other corner.
+        return xla.dynamic_slice(rows, corner, [1, height, width])[0]
+
+    return tf.map_fn(cut, corners, fn_output_signature=rows.dtype)

@@ -72,6 +72,18 @@ class Color(Blend):
         end = tf.cast(images, tf.int32)
         return tf.cast(blend(luma.grey(images), end, factor_of(parameters)), tf.uint8)
 
+    def transform_one(self, image, size, parameters, partner=None):
+        height, width, channels = size
+        if channels == 1:
+            return image
+        grey = operation.kept(luma.grey(tf.reshape(image, [-1, channels]))[:, 0])
+        column, _ = operation.places_of_bytes(width, channels)
+        pixels = tf.range(height)[:, tf.newaxis] * width + column
+        end = tf.cast(tf.reshape(image, tf.shape(pixels)), tf.int32)
+        factor = factor_of(parameters)[0, 0]
+        changed = blend(tf.gather(grey, pixels), end, factor)
+        return tf.reshape(tf.cast(changed, tf.uint8), [-1])
+
 
 @keras.utils.register_keras_serializable(package="la_tf")
 class Sharpness(Blend):
@@ -86,13 +98,41 @@ class Sharpness(Blend):
         sharpened = tf.cast(sharpened, tf.uint8)
         return tf.where(_has_eight_neighbours(images), sharpened, images)
 
+    def transform_one(self, image, size, parameters, partner=None):
+        height, width, channels = size
+        row = width * channels
+        # From the first pixel with eight neighbours to the last. Their neighbours stand
+        # at fixed distances; on a row's ends they are of other rows, and not used.
+        first, last = row + channels, (height - 1) * row - channels
+        if tf.is_tensor(first) or last <= first:
+            return super().transform_one(image, size, parameters)
+        middle = tf.cast(image[first:last], tf.int32)
+        values = tf.cast(image, tf.uint16)
+        around = [
+            values[first + distance : last + distance]
+            for rows in (-row, 0, row)
+            for distance in (rows - channels, rows, rows + channels)
+        ]
+        total = tf.cast(tf.add_n(around), tf.int32) + 4 * middle
+        changed = blend(_rounded_26th(total), middle, factor_of(parameters)[0, 0, 0])
+        column = np.arange(first, last) % row
+        inside = (column >= channels) & (column < row - channels)
+        changed = tf.where(inside, tf.cast(changed, tf.uint8), image[first:last])
+        # Else XLA would fuse what was computed into the copy, and not vectorize it.
+        changed = operation.kept(changed)
+        return tf.concat([image[:first], changed, image[last:]], axis=0)
+
 
 def _smooth(values):
     """Return the mean of 3 by 3 pixels, the middle counted five times, rounded."""
     around = tf.pad(values, [[0, 0], [1, 1], [1, 1], [0, 0]])
     rows = around[:, :-2] + around[:, 1:-1] + around[:, 2:]
     total = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:] + 4 * values
-    # Divided by 26 exactly, for all that 13 pixels can sum up to.
+    return _rounded_26th(total)
+
+
+def _rounded_26th(total):
+    """Return total / 13 rounded, exactly for all that 13 pixels can sum up to."""
     return tf.bitwise.right_shift((2 * total + 13) * 20165, 19)
 
 

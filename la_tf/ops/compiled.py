@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from la_tf.ops import operation
+
 
 class Program:
     """Both operations of every view, as one function that XLA compiles for the CPU.
@@ -34,8 +36,10 @@ class Program:
         with tf.device("/CPU:0"):
             return tf.ensure_shape(self._run(base, *columns), base.shape)
 
-    def _each_view(self, base, index, parameters, partners):
-        count = tf.shape(base)[0]
+    def _each_view(self, images, index, parameters, partners):
+        count = tf.shape(images)[0]
+        size = operation.shape_of(images)[1:]
+        base = tf.reshape(images, [count, -1])
 
         def one_view(view, changed):
             image = _row(base, view)
@@ -44,7 +48,8 @@ class Program:
                 row = parameters[view, stage][tf.newaxis]
                 partner = partners[view, stage]
                 branches = [
-                    _branch(layer, image, row, base, partner) for layer in self._layers
+                    _branch(layer, image, size, row, base, partner)
+                    for layer in self._layers
                 ]
                 chosen = tf.cast(index[view, stage], tf.int32)
                 return stage + 1, tf.switch_case(chosen, branches)
@@ -54,21 +59,21 @@ class Program:
             _, image = tf.while_loop(
                 lambda stage, _: stage < index.shape[1], one_stage, (0, image)
             )
-            return view + 1, changed.write(view, image[0])
+            return view + 1, changed.write(view, image)
 
         changed = tf.TensorArray(base.dtype, count, element_shape=base.shape[1:])
         _, changed = tf.while_loop(lambda view, _: view < count, one_view, (0, changed))
-        return changed.stack()
+        return tf.reshape(changed.stack(), tf.shape(images))
 
 
-def _branch(layer, image, parameters, base, partner):
+def _branch(layer, image, size, parameters, base, partner):
     if layer.needs_partner:
-        return lambda: layer.transform_one(image, parameters, _row(base, partner))
-    return lambda: layer.transform_one(image, parameters)
+        return lambda: layer.transform_one(image, size, parameters, _row(base, partner))
+    return lambda: layer.transform_one(image, size, parameters)
 
 
 def _row(images, place):
-    """Return one image of a batch, as a batch of one."""
+    """Return one image of a batch."""
     # Not a slice: XLA takes where a slice begins for part of the program, and would
     # compile it anew for every other value.
-    return tf.gather(images, place[tf.newaxis])
+    return tf.gather(images, place)

@@ -42,9 +42,18 @@ class Cutout(operation.Operation):
         row = tf.range(shape[1])[:, tf.newaxis, tf.newaxis]
         column = tf.range(shape[2])[:, tf.newaxis]
         inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
-        grey = images.shape[-1] == 1
-        fill = tf.constant(CUTOUT_GREY if grey else CUTOUT_COLOUR, tf.uint8)
+        fill = tf.constant(_colour(images.shape[-1]), tf.uint8)
         return tf.where(inside, fill, images)
+
+    def transform_one(self, image, size, parameters, partner=None):
+        height, width, channels = size
+        top, bottom, left, right = tf.unstack(tf.cast(parameters[0, :4], tf.int32))
+        row = tf.range(height)[:, tf.newaxis]
+        column, _ = operation.places_of_bytes(width, channels)
+        inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
+        fill = tf.tile(tf.constant(_colour(channels), tf.uint8), [width])
+        rows = tf.reshape(image, tf.shape(inside))
+        return tf.reshape(tf.where(inside, fill, rows), [-1])
 
     def square(self, parameters, height, width):
         """Tell whether each pixel is painted over, bool [B, H, W]."""
@@ -55,6 +64,10 @@ class Cutout(operation.Operation):
         column = tf.range(width, dtype=tf.int64)
         rows = (row >= top) & (row < bottom)
         return rows & (column >= left) & (column < right)
+
+
+def _colour(channels):
+    return [CUTOUT_GREY] if channels == 1 else CUTOUT_COLOUR
 
 
 def share_of_partner(images, partners, share):
@@ -82,6 +95,7 @@ class Mixing(operation.Operation):
 
     has_level = False
     needs_partner = True
+    by_value = True
 
     def factor(self, parameters):
         """Return the image's own part, float64 [B, 1, 1, 1]."""

@@ -30,13 +30,13 @@ def look_up(images, tables):
     return tf.gather(tf.reshape(tables, [-1]), first * 256 + tf.cast(images, tf.int32))
 
 
-def _kept(tables):
-    """Return the tables [1, C, 256] as they are, computed once in compiled code.
-
-    XLA would fuse them into the look-up and compute an entry again for every pixel. It
-    does not fuse through a loop.
-    """
-    return tf.map_fn(tf.identity, tables[0])[tf.newaxis]
+def look_up_one(image, size, tables):
+    """Return what `look_up` does, for one flat image inside compiled code."""
+    height, width, channels = size
+    _, channel = operation.places_of_bytes(width, channels)
+    rows = tf.cast(tf.reshape(image, [height, width * channels]), tf.int32)
+    found = tf.gather(tf.reshape(operation.kept(tables), [-1]), channel * 256 + rows)
+    return tf.reshape(found, [-1])
 
 
 class Tone(operation.Operation):
@@ -67,6 +67,8 @@ class Tone(operation.Operation):
 class Posterize(Tone):
     """Images with the lower bits cleared; by default 8 to 4 bits are kept."""
 
+    by_value = True
+
     def parameters(self, level, noise, height, width):
         masks = 256 - 2 ** (8 - self.arguments(int))
         return operation.pack(self.entries(masks, level, noise))
@@ -79,6 +81,8 @@ class Posterize(Tone):
 @keras.utils.register_keras_serializable(package="la_tf")
 class Solarize(Tone):
     """Images inverted from a threshold up, by default 256 (never) to 0 (always)."""
+
+    by_value = True
 
     def parameters(self, level, noise, height, width):
         # The largest value left alone.
@@ -95,6 +99,7 @@ class Invert(Tone):
     """Images as negatives; the level changes nothing."""
 
     has_level = False
+    by_value = True
 
     def parameters(self, level, noise, height, width):
         return operation.pack(tf.zeros_like(level))
@@ -106,6 +111,8 @@ class Invert(Tone):
 @keras.utils.register_keras_serializable(package="la_tf")
 class Brightness(Tone):
     """Images times a factor, by default 0.1 to 1.9, clipped."""
+
+    by_value = True
 
     def parameters(self, level, noise, height, width):
         return blend.factor_parameters(self, level, noise)
@@ -134,6 +141,12 @@ class Contrast(Tone):
     def transform(self, images, parameters, partners=None):
         values = tf.cast(images, tf.float32)
         return tf.cast(_contrast(values, luma.grey(images), parameters), tf.uint8)
+
+    def transform_one(self, image, size, parameters, partner=None):
+        grey = luma.grey(tf.reshape(image, [1, *size]))
+        values = tf.reshape(tf.cast(image, tf.float32), [1, 1, 1, -1])
+        changed = _contrast(values, grey, parameters)
+        return tf.reshape(tf.cast(changed, tf.uint8), [-1])
 
 
 def _contrast(values, grey, parameters):
@@ -179,8 +192,8 @@ class AutoContrast(Tone):
     def transform(self, images, parameters, partners=None):
         return look_up(images, self._tables_of(images))
 
-    def transform_one(self, image, parameters, partner=None):
-        return look_up(image, _kept(self._tables_of(image)))
+    def transform_one(self, image, size, parameters, partner=None):
+        return look_up_one(image, size, self._tables_of(tf.reshape(image, [1, *size])))
 
     def _tables_of(self, images):
         low = _over_pixels(tf.minimum, tf.reduce_min, images)
@@ -205,11 +218,13 @@ def _over_pixels(choose, reduce, images):
     """Return the smallest or largest value of each channel, float32 [B, C]."""
     # Rows in halves, which overlap where their number is odd: XLA makes of it four
     # times as fast a code as of a reduction.
-    rows = images
+    batch, height, width, channels = operation.shape_of(images)
+    rows = tf.reshape(images, [batch, height, width * channels])
     while rows.shape[1] is not None and rows.shape[1] > 1:
         half = (rows.shape[1] + 1) // 2
         rows = choose(rows[:, :half], rows[:, -half:])
-    return tf.cast(reduce(rows, axis=[1, 2]), tf.float32)
+    pixels = tf.reshape(rows, [batch, -1, channels])
+    return tf.cast(reduce(pixels, axis=1), tf.float32)
 
 
 @keras.utils.register_keras_serializable(package="la_tf")
@@ -229,9 +244,9 @@ class Equalize(Tone):
         tables = equalizing_tables(_histograms(images))
         return look_up(images, tf.cast(tables, tf.uint8))
 
-    def transform_one(self, image, parameters, partner=None):
-        tables = equalizing_tables(_counted(image))
-        return look_up(image, _kept(tf.cast(tables, tf.uint8)))
+    def transform_one(self, image, size, parameters, partner=None):
+        tables = equalizing_tables(_counted(image, size[-1]))
+        return look_up_one(image, size, tf.cast(tables, tf.uint8))
 
 
 def equalizing_tables(histograms):
@@ -282,14 +297,12 @@ def _channel_histograms(channels):
     return tf.reshape(counts, [-1, len(channels), 256])
 
 
-def _counted(image):
-    """Return the histogram of one image, int32 [1, C, 256], for compiled code.
+def _counted(values, channels):
+    """Return the histogram of a flat image, int32 [1, C, 256], for compiled code.
 
     A loop over pixels is what XLA makes the fastest code of: 1.2 ns a value, a quarter
     of what its own scatter takes.
     """
-    channels = image.shape[-1]
-    values = tf.reshape(image, [-1])
 
     def count(position, histogram):
         for channel in range(channels):

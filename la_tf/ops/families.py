@@ -106,7 +106,7 @@ class Families:
         tables = self._tables(views, stage, channels)
 
         def toned(views, places):
-            return _looked_up(tf.gather(views, places), tables, places, channels)
+            return _looked_up(tf.gather(views, places), tf.gather(tables, places))
 
         return self._changed(self._tones, stage, views, toned)
 
@@ -215,13 +215,13 @@ def _in_turns(takes, values, change, size):
     return values
 
 
-def _looked_up(views, tables, places, channels):
-    """Return words [M, H, W] by entries of tables [N, C, 256] at the places [M]."""
-    first = _by_view(tf.cast(places * (256 * channels), tf.uint32))
-    flat = tf.reshape(tables, [-1])
-    return words.join(
-        [
-            tf.gather(flat, tf.cast(first + (byte + 256 * number), tf.int32))
-            for number, byte in enumerate(words.bytes_of(views, channels))
-        ]
-    )
+def _looked_up(views, tables):
+    """Return words [M, H, W] by the entries of their tables [M, C, 256]."""
+    _, height, width = views.shape
+    channels = words.bytes_of(tf.reshape(views, [-1, height * width]), tables.shape[1])
+    # By view, not out of all tables: XLA computes fewer places then.
+    found = [
+        tf.gather(tables[:, number], tf.cast(byte, tf.int32), batch_dims=1)
+        for number, byte in enumerate(channels)
+    ]
+    return tf.reshape(words.join(found), [-1, height, width])

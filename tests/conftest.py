@@ -30,7 +30,6 @@ LONGEST = (
     "report_test.py",
     "methods_test.py",
     "train_test.py",
-    "tensorboard_test.py",
     "batches_test.py",
     "step_test.py",
     "models_test.py",

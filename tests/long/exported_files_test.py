@@ -1,12 +1,14 @@
 """Every file of an export is evaluated as the run itself, TFLite's of each kind too."""
 
 import pathlib
+from unittest import mock
 
 import tensorflow as tf
 
 import la_tf
 from la_tf.config import TrainConfig
-from la_tf.export import TFLITE_KINDS
+from la_tf.errors import UserError
+from la_tf.export import TFLITE_KINDS, writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from la_tf.train import loop
@@ -80,6 +82,33 @@ class ExportedFilesTest(tf.test.TestCase):
         given = loaded.logits(tf.constant(images))
         self.assertAllClose(given, best, rtol=0, atol=1e-5)
         self.assertNotAllClose(given, last, atol=0.1)
+
+    def test_the_command_tells_the_stages_in_lines_and_what_to_do_next(self):
+        folder = pathlib.Path(self.create_tempdir().full_path)
+        run, served = folder / "run", folder / "served"
+        export_test.write_run(run)
+        printed = export_test.main(f"--run_dir={run}", f"--export_dir={served}")
+        self.assertIn("rebuilding the network ...\n", printed)
+        self.assertIn(f"exported   {served}/1\n", printed)
+        self.assertNotIn("\r", printed)
+
+    def test_an_export_that_fails_leaves_nothing(self):
+        folder = pathlib.Path(self.create_tempdir().full_path)
+        run, served = folder / "run", folder / "served"
+        export_test.write_run(run)
+        seen = []
+
+        def fail(path, *unused):
+            seen.extend(served.iterdir())
+            raise OSError(28, "No space left on device")
+
+        failing = mock.patch.object(writer.warmup, "write", fail)
+        with failing, self.assertRaisesRegex(UserError, "No space left"):
+            export_test.export_to(served, run)
+        # Up to its end the model stood where Serving does not look.
+        self.assertLen(seen, 1)
+        self.assertStartsWith(seen[0].name, ".export-")
+        self.assertEmpty(list(served.iterdir()))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 
-from la_tf.data import batches
+from la_tf.data import batches, sources
 from la_tf.data.sources import image_files, streams
 from la_tf.export import serving, writer
 from la_tf.run import folder as run_folder
 from la_tf.run import restore
 from tests import helper
+from tests.la_tf.data import preparation_test
 from tests.la_tf.export import export_test
 
 PHOTOGRAPHS = {"dataset": "folder", "data_dir": "photographs"}
@@ -87,6 +88,18 @@ class PixelsTest(tf.test.TestCase):
         images = np.stack([image[10:22, 10:34], middle])
         expected = tf.nn.softmax(classifier(images, training=False))
         self.assertAllClose(given, expected, rtol=0, atol=1e-5)
+
+
+class PreparationTest(preparation_test.PreparationTestCase):
+    def test_prepared_photographs(self):
+        root = self.folder / "data"
+        helper.write_flowers(root, self.folder)
+        options = {"data_dir": root, "image_size": 16}
+        streamed = sources.load("oxford_flowers102", encoded=True, **options)
+        files = [record.numpy() for record, _ in streamed.test.records()]
+        self.assert_serving_equals_evaluation(streamed, files, encoded=True)
+        kept = sources.load("oxford_flowers102", **options)
+        self.assert_serving_equals_evaluation(kept, files)
 
 
 if __name__ == "__main__":

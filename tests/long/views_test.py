@@ -5,7 +5,7 @@ import tensorflow as tf
 import la_tf
 from la_tf.data import inception
 from tests import helper
-from tests.la_tf.data import inception_test, views_test
+from tests.la_tf.data import inception_test, splits_test, views_test
 
 
 class ViewsTest(views_test.ViewsTestCase):
@@ -19,6 +19,11 @@ class ViewsTest(views_test.ViewsTestCase):
         data = la_tf.make_views(views_test.batched(), 10, 3)
         self.assertEqual(data.element_spec[0].shape.as_list(), [None, 3, 16, 16, 3])
         self.assertEqual([len(batch[0]) for batch in data], [8, 8, 4])
+
+
+class SplitsTest(splits_test.SplitsTestCase):
+    def test_views_of_png_files_are_mirrored_only_where_that_is_wanted(self):
+        self.assert_mirrored_only_where_that_is_wanted("png")
 
 
 class PhotographsTest(tf.test.TestCase):

@@ -9,7 +9,6 @@ from absl.testing import parameterized
 from tensorflow import keras
 
 import models
-from la_tf import keras_generation
 from models import noise, pyramidnet, shake_layers, shake_shake
 from tests import helper
 
@@ -251,38 +250,6 @@ def one_block(name, shape, classes, remat=False):
             keras.layers.Dense(classes),
         ]
     )
-
-
-class ReplicasTest(tf.test.TestCase, parameterized.TestCase):
-    @parameterized.parameters(("shake_shake", True), ("pyramidnet", False))
-    def test_replicas_draw_what_their_seeds_say(self, name, remat):
-        """Two replicas, traced in threads, against two runs alone with their seeds."""
-        alone = one_block(name, (16, 16, 3), 5)
-        strategy = tf.distribute.MirroredStrategy(
-            ["/cpu:0", "/cpu:1"], tf.distribute.HierarchicalCopyAllReduce()
-        )
-        with strategy.scope():
-            model = one_block(name, (16, 16, 3), 5, remat=remat)
-        for weight in model.weights:
-            variable = keras_generation.tensorflow_variable(weight)
-            first, second = strategy.experimental_local_results(variable)
-            self.assertAllEqual(first, second)
-        model.set_weights(alone.get_weights())
-        images = tf.constant(helper.small_images(4, 16))
-
-        def replica():
-            context = tf.distribute.get_replica_context()
-            number = context.replica_id_in_sync_group
-            return gradients(model, images, tf.stack([5, number]))
-
-        per_replica = tf.function(lambda: strategy.run(replica))()
-        for number in (0, 1):
-            expected = gradients(alone, images, tf.constant([5, number]))
-            largest = max(np.abs(gradient).max() for gradient in expected)
-            for ours, theirs in zip(expected, per_replica):
-                local = strategy.experimental_local_results(theirs)[number]
-                # Rounding alone: other noise would change the first digit.
-                self.assertAllClose(ours, local, rtol=0, atol=1e-5 * largest)
 
 
 if __name__ == "__main__":

@@ -339,22 +339,6 @@ class ServedTest(ServedTestCase):
             {path: path.stat().st_mtime_ns for path in served.rglob("*")}, before
         )
 
-    def test_an_export_that_fails_leaves_nothing(self):
-        served = self.folder / "failed"
-        seen = []
-
-        def fail(path, *unused):
-            seen.extend(served.iterdir())
-            raise OSError(28, "No space left on device")
-
-        failing = mock.patch.object(writer.warmup, "write", fail)
-        with failing, self.assertRaisesRegex(UserError, "No space left"):
-            export_to(served, self.folder / "run")
-        # Up to its end the model stood where Serving does not look.
-        self.assertLen(seen, 1)
-        self.assertStartsWith(seen[0].name, ".export-")
-        self.assertEmpty(list(served.iterdir()))
-
 
 class CommandTest(tf.test.TestCase):
     def setUp(self):
@@ -368,13 +352,6 @@ class CommandTest(tf.test.TestCase):
         with self.assertRaisesRegex(UserError, sentence):
             main(*(arguments or self.flags))
         self.assertFalse(self.export_dir.exists())
-
-    def test_it_tells_the_stages_in_lines_and_what_to_do_next(self):
-        write_run(self.run_dir)
-        printed = main(*self.flags)
-        self.assertIn("rebuilding the network ...\n", printed)
-        self.assertIn(f"exported   {self.export_dir}/1\n", printed)
-        self.assertNotIn("\r", printed)
 
     def test_quiet_says_nothing(self):
         write_run(self.run_dir)

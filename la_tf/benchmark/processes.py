@@ -11,6 +11,7 @@ _PROGRAM = """
 import importlib, json, sys
 from la_tf import cli
 cli.load_tensorflow()
+cli.hush_compiler()
 module = importlib.import_module(sys.argv[1])
 print(json.dumps(module.measure(*json.loads(sys.argv[2]))))
 """

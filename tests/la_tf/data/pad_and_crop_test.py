@@ -108,6 +108,13 @@ class PadCropFlipTest(tf.test.TestCase, parameterized.TestCase):
             )
             self.assertAllEqual(next(iter(dataset)), eager)
 
+    def test_one_program_cuts_at_all_corners(self):
+        # Were corners part of the program, each batch would be compiled by itself.
+        rows, corners = tf.zeros([2, 9, 9], tf.uint8), tf.constant([[0, 1, 2]])
+        program = pad_and_crop._cut.experimental_get_compiler_ir(rows, corners, 8, 6)
+        entry = program(stage="hlo").split("ENTRY")[1].splitlines()[0]
+        self.assertRegex(entry, r"\(\S+ u8\[2,9,9\], \S+ s32\[1,3\]\) ->")
+
     def test_an_empty_batch_stays_empty(self):
         views = pad_and_crop.pad_crop_flip(np.zeros([0, 8, 8, 3], np.uint8), 6, (0, 0))
         self.assertEqual(views.shape, [0, 6, 8, 8, 3])

@@ -218,8 +218,7 @@ class ViewMaker:
         return views, labels
 
     def _fill(self, channels):
-        mean = mixing.CUTOUT_GREY if channels == 1 else mixing.CUTOUT_COLOUR
-        return mean if self.fill is None else self.fill
+        return mixing.cutout_colour(channels) if self.fill is None else self.fill
 
     def _cutout_side(self, views):
         if self.cutout_size is not None:

@@ -148,8 +148,8 @@ class Families:
         return views
 
     def _painted(self, views, stage, channels):
-        colour = mixing.CUTOUT_GREY if channels == 1 else mixing.CUTOUT_COLOUR
-        colour = tf.constant(words.colour(colour, channels), tf.float32)
+        word = words.colour(mixing.cutout_colour(channels), channels)
+        colour = tf.constant(word, tf.float32)
         for index, layer in self._paints.items():
 
             def painted(views, places, layer=layer):

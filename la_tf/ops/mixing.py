@@ -42,7 +42,7 @@ class Cutout(operation.Operation):
         row = tf.range(shape[1])[:, tf.newaxis, tf.newaxis]
         column = tf.range(shape[2])[:, tf.newaxis]
         inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
-        fill = tf.constant(_colour(images.shape[-1]), tf.uint8)
+        fill = tf.constant(cutout_colour(images.shape[-1]), tf.uint8)
         return tf.where(inside, fill, images)
 
     def transform_one(self, image, size, parameters, partner=None):
@@ -51,7 +51,7 @@ class Cutout(operation.Operation):
         row = tf.range(height)[:, tf.newaxis]
         column, _ = operation.places_of_bytes(width, channels)
         inside = (row >= top) & (row < bottom) & (column >= left) & (column < right)
-        fill = tf.tile(tf.constant(_colour(channels), tf.uint8), [width])
+        fill = tf.tile(tf.constant(cutout_colour(channels), tf.uint8), [width])
         rows = tf.reshape(image, tf.shape(inside))
         return tf.reshape(tf.where(inside, fill, rows), [-1])
 
@@ -66,7 +66,8 @@ class Cutout(operation.Operation):
         return rows & (column >= left) & (column < right)
 
 
-def _colour(channels):
+def cutout_colour(channels):
+    """Return what Cutout fills with, a value for each channel."""
     return [CUTOUT_GREY] if channels == 1 else CUTOUT_COLOUR
 
 

@@ -24,6 +24,13 @@ def settle():
         os.environ.setdefault(name, value)
 
 
+def cores():
+    """Return the numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def check():
     """Raise a `UserError` for a setting under which Keras is not TensorFlow's own."""
     backend = os.environ.get("KERAS_BACKEND") or "tensorflow"

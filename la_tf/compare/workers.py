@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 
+from la_tf import environment
 from la_tf.errors import UserError
 
 _COMMAND = (sys.executable, "-m", "la_tf.compare.worker")
@@ -93,11 +94,12 @@ class Worker:
 
 def make(jobs, log_dir):
     """Return so many Workers that share this process's cores and GPUs."""
-    cores = shares(_cores(), jobs)
+    every = environment.cores()
+    cores = shares(every, jobs)
     if cores is None:
         raise UserError(
-            f"--jobs={jobs} is more than the {len(_cores())} cores there are; choose "
-            f"at most {len(_cores())}."
+            f"--jobs={jobs} is more than the {len(every)} cores there are; choose "
+            f"at most {len(every)}."
         )
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     gpus = [gpu for gpu in visible.split(",") if gpu not in ("", "-1")]
@@ -117,12 +119,6 @@ def shares(items, parts):
         return None
     ends = [round(part * len(items) / parts) for part in range(parts + 1)]
     return [items[first:last] for first, last in zip(ends, ends[1:])]
-
-
-def _cores():
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def _how(code):

@@ -13,6 +13,7 @@ import dataclasses
 import tensorflow as tf
 
 from la_tf import draws
+from la_tf.data import tuning
 from la_tf.errors import UserError
 
 # Keeps these draws apart from those of the order of the images.
@@ -82,7 +83,7 @@ def training(train, maker, plan, *, first_step=0, on_device=False, service=None)
     """
     batches = train.training_batches(maker, plan, first_step)
     if on_device:
-        return batches.prefetch(tf.data.AUTOTUNE)
+        return tuning.without_tuner(batches.prefetch(tf.data.AUTOTUNE))
     # No Python of a view depends on a tensor: a run begins seconds sooner unconverted.
     views = tf.autograph.experimental.do_not_convert(train.view_function(maker))
     batches = batches.map(views, tf.data.AUTOTUNE, deterministic=True)
@@ -93,7 +94,7 @@ def training(train, maker, plan, *, first_step=0, on_device=False, service=None)
                 tf.data.experimental.service.ShardingPolicy.DYNAMIC, service
             )
         )
-    return batches.prefetch(tf.data.AUTOTUNE)
+    return tuning.without_tuner(batches.prefetch(tf.data.AUTOTUNE))
 
 
 def with_aside(training, aside, plan, first_step=0):
@@ -130,7 +131,7 @@ def evaluation(split, batch_size):
         tf.data.experimental.AutoShardPolicy.DATA
     )
     batches = split.evaluation_examples().batch(batch_size).with_options(options)
-    return batches.prefetch(tf.data.AUTOTUNE)
+    return tuning.without_tuner(batches.prefetch(tf.data.AUTOTUNE))
 
 
 def distribute(strategy, dataset, on_device=False):

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import config, draws, policy, rules
-from la_tf.data import final, inception, pad_and_crop, user_batches
+from la_tf.data import final, inception, pad_and_crop, tuning, user_batches
 from la_tf.ops import checks, families, mixing, words
 
 # Keeps these draws apart from all others that start from the same seed.
@@ -248,7 +248,8 @@ def make_views(
     """Return a dataset of training batches, from one of batches (images, labels).
 
     Every pass over it, so every epoch of `fit`, draws afresh; a whole run is the same
-    again for the same seed.
+    again for the same seed. Up to sixteen cores the pipeline is not tuned by
+    TensorFlow unless its options ask for it, see `la_tf.data.tuning`.
 
     A run that is to go on where it was stopped needs views that do not depend on what
     came before them. With `first_step` the dataset's n-th batch is step
@@ -292,11 +293,12 @@ def make_views(
         batch = maker.from_images(images, labels, step_seed[tf.newaxis])
         return batch if weights is None else (*batch, weights)
 
-    return (
+    batches = (
         tf.data.Dataset.zip((dataset, _step_seeds(seed, first_step)))
         .map(views, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         .prefetch(tf.data.AUTOTUNE)
     )
+    return tuning.without_tuner(batches)
 
 
 def _step_seeds(seed, first_step):

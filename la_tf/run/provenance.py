@@ -8,6 +8,7 @@ import shlex
 import sys
 
 import la_tf
+from la_tf import environment
 from la_tf.errors import UserError
 from la_tf.run import data_check
 
@@ -55,7 +56,7 @@ def machine():
     """
     return {
         "cpu": cpu_type(),
-        "cores": _usable_cores(),
+        "cores": len(environment.cores()),
         "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS"),
     }
 
@@ -124,9 +125,3 @@ def command(config):
 def _imported_version(package):
     # Builds such as tensorflow-cpu are distributed under another name.
     return getattr(sys.modules.get(package.replace("-", "_")), "__version__", "unknown")
-
-
-def _usable_cores():
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from la_tf import console
+from la_tf.data import tuning
 from la_tf.data.sources import streams
 
 # Files read at once. Their records are mixed, then shuffled a block at a time: some
@@ -174,9 +175,9 @@ def _indexed(paths, lengths, side):
     measures = files.interleave(
         measured, cycle_length=_GROUP, num_parallel_calls=tf.data.AUTOTUNE
     )
-    rows = []
+    batches, rows = tuning.without_tuner(measures.batch(_BLOCK).prefetch(2)), []
     with console.Counter("Finding classes", int(np.sum(lengths))) as counter:
-        for batch in measures.batch(_BLOCK).prefetch(2):
+        for batch in batches:
             rows.append(batch.numpy())
             counter.advance(len(batch))
     rows = np.concatenate(rows)

@@ -113,6 +113,7 @@ def _arrays(builder, part, shape):
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
+    from la_tf.data import tuning
     from la_tf.data.sources import decoding
 
     def example(encoded, label):
@@ -126,12 +127,13 @@ def _arrays(builder, part, shape):
         read_config=tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False),
     )
     examples = examples.map(example, num_parallel_calls=tf.data.AUTOTUNE)
+    batches = tuning.without_tuner(examples.batch(_BATCH).prefetch(2))
     size = builder.info.splits[part].num_examples
     # Filled in place: SVHN's 604,388 images are 1.9 GB, and there is no room for two.
     images, labels = np.empty((size, *shape), np.uint8), np.empty(size, np.int32)
     done = 0
     with _damage_told(builder), console.Counter(f"Reading {part}", size) as counter:
-        for batch, batch_labels in examples.batch(_BATCH).prefetch(2):
+        for batch, batch_labels in batches:
             count = len(batch_labels)
             images[done : done + count] = batch
             labels[done : done + count] = batch_labels

@@ -9,6 +9,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest
 
+from la_tf import environment
 from la_tf.compare import results, runner, study, workers
 from la_tf.config import TrainConfig
 from la_tf.errors import UserError
@@ -174,7 +175,8 @@ class WorkersTest(absltest.TestCase):
         super().setUp()
         command = (sys.executable, "-c", STUB)
         self.enter_context(mock.patch.object(workers, "_COMMAND", command))
-        self.enter_context(mock.patch.object(workers, "_cores", lambda: [2, 3, 5, 7]))
+        cores = mock.patch.object(environment, "cores", lambda: [2, 3, 5, 7])
+        self.enter_context(cores)
         self.folder = self.create_tempdir().full_path
 
     def team(self, jobs, gpus=None):

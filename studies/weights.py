@@ -2,11 +2,12 @@
 
 python studies/weights.py RUN [RUN ...]
 
-Every training image is changed by each of the 256 policies once. Of each policy this
-gives, at several epochs, its weight h̃ among views drawn as in training, and its use:
-how fast the loss on the test images would fall, to first order, if the network followed
-the gradient of that policy's views. One row a run and epoch goes to
-studies/weights/results.csv, and a drawing of the last epoch beside it.
+Every training image is changed by each of the 256 policies once, without crop and
+final step. Of each policy this gives, after several epochs, its weight h̃ among views
+drawn as in training, the same after the epoch that follows, and its use: how fast the
+loss on the test images would fall, to first order, if the network followed the gradient
+of that policy's views. One row a run and epoch goes to studies/weights/results.csv, and
+a drawing of the last epoch of the first run beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import tensorflow as tf  # noqa: E402
 from la_tf import drawing, draws, em, policy  # noqa: E402
 from la_tf.run import build, checkpoints, folder, store  # noqa: E402
 
-EPOCHS = (1, 5, 10, 25, 50)
+EPOCHS = (1, 5, 10, 25, 49)
 VIEWS = 6
 OUTPUT = pathlib.Path(__file__).parent / "weights"
 # Relative to the weights' norm: far enough for float32, near enough for a slope.
@@ -37,20 +38,18 @@ CHUNK = 16
 
 def main(runs):
     """Measure these runs and write the table."""
-    rows, last = [], {}
+    rows, last = [], []
     for run in runs:
-        history = []
         for measured in _measure_run(folder.RunFolder(run)):
-            history.append(measured)
+            rows.append(_row(measured))
             print(f"{run}: epoch {measured['epoch']}", flush=True)
-        rows += _rows(run, history)
-        last[run] = history[-1]
+        last.append(measured)
     OUTPUT.mkdir(exist_ok=True)
     with open(OUTPUT / "results.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    _draw(list(last.values())[0], OUTPUT / "usefulness.png")
+    _draw(last[0], OUTPUT / "usefulness.png")
 
 
 def _measure_run(run):
@@ -58,19 +57,24 @@ def _measure_run(run):
     source = build.load_source(config)
     classifier = build.classifier_for(config, source)
     views, labels = changed_images(config, source)
-    steps = {int(row["step"]): int(row["epoch"]) for row in run.rows()}
-    for step, path in store.found(run.checkpoints):
-        if steps.get(step) not in EPOCHS:
-            continue
-        checkpoints.restore_classifier(classifier, path)
-        losses = _losses(classifier, views, labels)
+    epochs = {int(row["step"]): int(row["epoch"]) for row in run.rows()}
+    paths = {epochs[step]: path for step, path in store.found(run.checkpoints)}
+
+    def losses_after(epoch):
+        checkpoints.restore_classifier(classifier, paths[epoch])
+        return _losses(classifier, views, labels)
+
+    for epoch in EPOCHS:
+        next_losses = losses_after(epoch + 1)
+        losses = losses_after(epoch)
         yield {
-            "epoch": steps[step],
+            "epoch": epoch,
             "seed": config.seed,
             "losses": losses,
             "weights": weights(losses, config.sigma),
+            "next_weights": weights(next_losses, config.sigma),
             "use": usefulness(classifier, source.test, views, labels),
-            "prior": run.policies()[steps[step] - 1],
+            "prior": run.policies()[epoch - 1],
         }
 
 
@@ -154,35 +158,28 @@ def _losses(classifier, views, labels):
     return np.concatenate([np.reshape(one, [len(views), -1]) for one in found], 1)
 
 
-def _rows(run, history):
-    """Return a row of figures for each epoch that was measured."""
-    rows = []
-    for now, later in zip(history, [*history[1:], None]):
-        of_policy = np.nanmean(now["weights"], 0)
-        rows.append(
-            {
-                "run": pathlib.Path(run).name,
-                "seed": now["seed"],
-                "epoch": now["epoch"],
-                "loss": np.mean(now["losses"]),
-                "weight_5_percent": VIEWS * np.nanpercentile(now["weights"], 5),
-                "weight_95_percent": VIEWS * np.nanpercentile(now["weights"], 95),
-                "policy_weight_least": VIEWS * of_policy.min(),
-                "policy_weight_most": VIEWS * of_policy.max(),
-                "between_halves": _halves(now["weights"]),
-                "with_next_epoch": _rank_correlation(
-                    of_policy,
-                    None if later is None else np.nanmean(later["weights"], 0),
-                ),
-                "prior_with_weight": _rank_correlation(now["prior"], of_policy),
-                "prior_with_use": _rank_correlation(now["prior"], now["use"].mean(0)),
-                "weight_with_use": _rank_correlation(of_policy, now["use"].mean(0)),
-                "loss_with_use": _rank_correlation(
-                    now["losses"].mean(0), now["use"].mean(0)
-                ),
-            }
-        )
-    return rows
+def _row(measured):
+    """Return the figures of one run and epoch."""
+    of_view = measured["weights"]
+    of_policy = np.nanmean(of_view, 0)
+    use = measured["use"].mean(0)
+    return {
+        "seed": measured["seed"],
+        "epoch": measured["epoch"],
+        "loss": np.mean(measured["losses"]),
+        "weight_5_percent": VIEWS * np.nanpercentile(of_view, 5),
+        "weight_95_percent": VIEWS * np.nanpercentile(of_view, 95),
+        "policy_weight_least": VIEWS * of_policy.min(),
+        "policy_weight_most": VIEWS * of_policy.max(),
+        "between_halves": _halves(of_view),
+        "with_next_epoch": _rank_correlation(
+            of_policy, np.nanmean(measured["next_weights"], 0)
+        ),
+        "prior_with_weight": _rank_correlation(measured["prior"], of_policy),
+        "prior_with_use": _rank_correlation(measured["prior"], use),
+        "weight_with_use": _rank_correlation(of_policy, use),
+        "loss_with_use": _rank_correlation(measured["losses"].mean(0), use),
+    }
 
 
 def _halves(values):
@@ -191,8 +188,6 @@ def _halves(values):
 
 
 def _rank_correlation(first, second):
-    if second is None:
-        return float("nan")
     return stats.spearmanr(first, second, nan_policy="omit").statistic
 
 

@@ -16,8 +16,8 @@ def without_tuner(dataset):
     The tuner's thread sleeps for up to a minute and is told of the end of a pipeline
     just before the flag that it looks at is set. If it looks too soon it sleeps on, and
     whoever lets go of the iterator, such as `fit` at its end, waits for it: always on
-    one core, half of the times on two (measured with TensorFlow 2.15). Up to sixteen
-    cores a stage uses all of them without it.
+    one core, every other time on two (seen with TensorFlow 2.15 and 2.21). Up to
+    sixteen cores a stage uses all of them without it.
     """
     is_asked_for = dataset.options().autotune.enabled is not None
     if is_asked_for or len(environment.cores()) > _CALLS_UNTUNED:

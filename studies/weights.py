@@ -2,6 +2,11 @@
 
 python studies/weights.py RUN [RUN ...]
 
+A run is LatentAugment of studies/digits.json with a window of 40 steps: python -m
+la_tf.train --dataset=digits --model=wrn_16_1 --limit_train=200 --test_on_rest
+--batch_size=32 --epochs=50 --evaluate_every=0 --learning_rate=0.1 --weight_decay=0.005
+--prior_window=40 --keep=50 --seed=SEED --run_dir=RUN
+
 Every training image is changed by each of the 256 policies once, without crop and
 final step. Of each policy this gives, after several epochs, its weight h̃ among views
 drawn as in training, the same after the epoch that follows, and its use: how fast the

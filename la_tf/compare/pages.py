@@ -8,6 +8,7 @@ import pathlib
 from la_tf import console
 from la_tf.compare import charts, document, presets, results, statistics
 from la_tf.compare.document import Chart, Heading, Items, Paragraph, Table
+from la_tf.compare.setting import Place
 from la_tf.report.gallery import Gallery
 
 _COST_REFERENCE = "randaugment"
@@ -96,23 +97,21 @@ def _accuracy_table(values, paper):
 def _sweeps(settings, values, paper, prefix):
     """Return a chart for each field that was swept over three numbers or more."""
     fields = {}
-    for setting in settings:
-        if setting.place and setting.name in values:
-            fields.setdefault(setting.place.field, []).append(setting)
+    for name, place in _places(settings):
+        if name in values:
+            fields.setdefault(place.field, {})[name] = place
     parts = []
-    for field, members in fields.items():
-        if len({setting.place.value for setting in members}) < 3:
+    for field, places in fields.items():
+        if len({place.value for place in places.values()}) < 3:
             continue
         lines, published = {}, {}
-        for setting in members:
-            place, found = setting.place, list(values[setting.name].values())
+        for name, place in places.items():
+            found = list(values[name].values())
             lines.setdefault(place.line, {})[place.value] = found
-            if setting.name in paper:
-                published[place.line, place.value] = paper[setting.name]
+            if name in paper:
+                published[place.line, place.value] = paper[name]
         title = f"Test accuracy by {field}"
-        told = "; ".join(
-            f"{setting.name} {_mean(values[setting.name])}" for setting in members
-        )
+        told = "; ".join(f"{name} {_mean(values[name])}" for name in places)
         parts.append(
             Chart(
                 f"{prefix}{field}",
@@ -123,6 +122,21 @@ def _sweeps(settings, values, paper, prefix):
             )
         )
     return parts
+
+
+def _places(settings):
+    """Return pairs of a setting's name and Place, for all that belong to a sweep.
+
+    A setting that has the name of a line and was not swept itself is the line's point
+    at the value that it leaves the field at.
+    """
+    pairs = [(setting.name, setting.place) for setting in settings if setting.place]
+    unswept = {setting.name: setting for setting in settings if not setting.place}
+    for field, line in dict.fromkeys((place.field, place.line) for _, place in pairs):
+        value = getattr(unswept[line].config, field) if line in unswept else None
+        if value is not None:
+            pairs.append((line, Place(field, float(value), line)))
+    return pairs
 
 
 def _comparisons(study, values, prefix):

@@ -175,6 +175,16 @@ class PagesTest(absltest.TestCase):
         self.assertIn("](num_views.png)", markdown)
         self.assertTrue((folder / "num_views.svg").exists())
 
+    def test_what_a_sweep_leaves_as_it_is_belongs_to_its_line(self):
+        blocks = [{"method": "equal"}, {"method": "equal", "num_views": [1, 2]}]
+        made = study.make({**PLAN, "settings": blocks, "comparisons": []})
+        renamed = [dataclasses.replace(one, name="equal") for one in made.settings]
+        found = table(dataclasses.replace(made, settings=tuple(renamed)))
+        folder = self.create_tempdir().full_path
+        markdown = pages.write(made, found, folder)[0].read_text("utf-8")
+        # Three values with the default, which is six views.
+        self.assertRegex(markdown, r"by num_views: equal, num_views=1 .*; equal \d")
+
     def test_results_of_other_settings_are_left_out(self):
         found = table(self.study)
         made = study.make({**PLAN, "fixed": {"dataset": "digits", "epochs": 5}})

@@ -39,6 +39,10 @@ OUTPUT = pathlib.Path(__file__).parent / "weights"
 # Relative to the weights' norm: far enough for float32, near enough for a slope.
 STEP = 1e-3
 CHUNK = 16
+# Which of the policies have MixUp in them.
+MIXES = np.array(
+    ["MixUp" in policy.name_of(number) for number in range(policy.NUM_POLICIES)]
+)
 
 
 def main(runs):
@@ -184,6 +188,16 @@ def _row(measured):
         "prior_with_use": _rank_correlation(measured["prior"], use),
         "weight_with_use": _rank_correlation(of_policy, use),
         "loss_with_use": _rank_correlation(measured["losses"].mean(0), use),
+        # A mixed view is hard for every network, and its label is no plain image's.
+        "mixup_weight": VIEWS * of_policy[MIXES].mean(),
+        "mixup_use": use[MIXES].mean(),
+        "other_use": use[~MIXES].mean(),
+        "weight_with_use_without_mixup": _rank_correlation(
+            of_policy[~MIXES], use[~MIXES]
+        ),
+        "prior_with_use_without_mixup": _rank_correlation(
+            measured["prior"][~MIXES], use[~MIXES]
+        ),
     }
 
 
@@ -201,12 +215,15 @@ def _draw(measured, path):
     with drawing.style():
         figure = drawing.new_figure(5, 4)
         axes = figure.add_subplot()
-        axes.scatter(
-            VIEWS * np.nanmean(measured["weights"], 0),
-            measured["use"].mean(0),
-            s=12,
-            color=drawing.SERIES[0],
-        )
+        of_policy = VIEWS * np.nanmean(measured["weights"], 0)
+        use = measured["use"].mean(0)
+        for name, members, colour in zip(
+            ("with MixUp", "others"), (MIXES, ~MIXES), drawing.SERIES
+        ):
+            axes.scatter(
+                of_policy[members], use[members], s=12, color=colour, label=name
+            )
+        axes.legend()
         axes.set_xlabel("mean weight of the policy, times K")
         axes.set_ylabel("use: fall of the test loss a unit of learning rate")
         path.write_bytes(drawing.png(figure))

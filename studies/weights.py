@@ -47,18 +47,18 @@ MIXES = np.array(
 
 def main(runs):
     """Measure these runs and write the table."""
-    rows, last = [], []
+    OUTPUT.mkdir(exist_ok=True)
+    rows = []
     for run in runs:
         for measured in _measure_run(folder.RunFolder(run)):
             rows.append(_row(measured))
             print(f"{run}: epoch {measured['epoch']}", flush=True)
-        last.append(measured)
-    OUTPUT.mkdir(exist_ok=True)
+        if run == runs[0]:
+            _draw(measured, OUTPUT / "usefulness.png")
     with open(OUTPUT / "results.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    _draw(last[0], OUTPUT / "usefulness.png")
 
 
 def _measure_run(run):

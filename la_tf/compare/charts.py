@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 
 from la_tf import drawing
 from la_tf.compare import statistics
 
 _WIDTH = 6.4
+# Letters in a line of the title, and of a name, which must leave the axes room.
+_TITLE_LETTERS = 84
+_NAME_LETTERS = 36
 _PAPER = drawing.SERIES[1]
 _OURS = drawing.SERIES[0]
 _LINES = tuple(colour for colour in drawing.SERIES if colour != _PAPER)
@@ -64,7 +69,7 @@ def sweep(title, field, lines, paper):
     values = sorted({value for line in lines.values() for value in line})
     with drawing.style():
         figure = drawing.new_figure(_WIDTH, 3.4)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        _title(figure, title)
         axes = figure.add_subplot()
         axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
         axes.set_xlabel(field)
@@ -140,16 +145,23 @@ def _stretch_accuracies(axes, groups):
 
 
 def _rows(title, names):
-    figure = drawing.new_figure(_WIDTH, 1.4 + 0.42 * len(names))
-    # Of the figure, not of the axes, which long names leave little room.
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    wrapped = [textwrap.wrap(name, _NAME_LETTERS) for name in names]
+    height = 0.26 + 0.16 * max(len(lines) for lines in wrapped)
+    figure = drawing.new_figure(_WIDTH, 1.4 + height * len(names))
+    _title(figure, title)
     axes = figure.add_subplot()
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), ["\n".join(lines) for lines in wrapped])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
     return figure, axes
+
+
+def _title(figure, title):
+    # Of the figure, not of the axes, which long names leave little room.
+    lines = textwrap.fill(title, _TITLE_LETTERS)
+    figure.suptitle(lines, x=0.01, ha="left", fontsize=10)
 
 
 def _dots(axes, place, values):
@@ -180,4 +192,5 @@ def _legend(figure, axes):
     handles, labels = axes.get_legend_handles_labels()
     # A mark stands in several rows; it is explained once.
     once = dict(zip(labels, handles))
-    figure.legend(once.values(), once.keys(), loc="outside lower left", ncols=3)
+    columns = 3 if max(map(len, once)) < _NAME_LETTERS else 1
+    figure.legend(once.values(), once, loc="outside lower left", ncols=columns)

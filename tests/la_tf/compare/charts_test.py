@@ -3,6 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
+from la_tf import drawing
 from la_tf.compare import charts, statistics
 
 CLOSE = [98.1, 98.5]
@@ -38,6 +39,23 @@ class AxesTest(absltest.TestCase):
         self.assertGreater(np.diff(middle)[0], 5 * 0.4 / 64)
         self.assertBetween(low, 0, 0.2)
         self.assertBetween(high, 0.8, 1)
+
+    def test_long_names_stay_in_the_figure(self):
+        name = "method, " + ", ".join(["a_field_of_its_own=0.0005"] * 4)
+        rows = charts.accuracies(f"By {name}", [(name, CLOSE)], paper={})
+        self.assert_inside(rows, rows.axes[0].get_yticklabels())
+        short = name[: len(name) // 2]
+        lines = {short: {1: CLOSE}, short.upper(): {1: CLOSE}}
+        self.assert_inside(charts.sweep(f"By {name}", "field", lines, paper={}))
+
+    def assert_inside(self, figure, labels=()):
+        drawing.pixels(figure)
+        (legend,) = figure.legends
+        for text in (*figure.texts, legend, *labels):
+            box = text.get_window_extent()
+            self.assertGreaterEqual(box.x0, 0)
+            self.assertLessEqual(box.x1, figure.bbox.width)
+        self.assertGreater(figure.axes[0].bbox.width, figure.bbox.width / 3)
 
     def test_differences_far_apart(self):
         self.assertEqual(drawn_differences(0.1, -4.0).get_xscale(), "linear")

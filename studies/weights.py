@@ -11,8 +11,10 @@ Every training image is changed by each of the 256 policies once, without crop a
 final step. Of each policy this gives, after several epochs, its weight h̃ among views
 drawn as in training, the same after the epoch that follows, and its use: how fast the
 loss on the test images would fall, to first order, if the network followed the gradient
-of that policy's views. One row a run and epoch goes to studies/weights/results.csv, and
-a drawing of the last epoch of the first run beside it.
+of that policy's views. The network is normalised by its batch throughout, as in
+training: at a high learning rate the averages of BatchNorm are those of other weights.
+One row a run and epoch goes to studies/weights/results.csv, and a drawing of the last
+epoch of the first run beside it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ VIEWS = 6
 OUTPUT = pathlib.Path(__file__).parent / "weights"
 # Relative to the weights' norm: far enough for float32, near enough for a slope.
 STEP = 1e-3
+# Policies in one batch, together with all images: any of them, as in training.
 CHUNK = 16
+ORDER = np.random.default_rng(0).permutation(policy.NUM_POLICIES)
 # Which of the policies have MixUp in them.
 MIXES = np.array(
     ["MixUp" in policy.name_of(number) for number in range(policy.NUM_POLICIES)]
@@ -135,7 +139,7 @@ def usefulness(classifier, test, views, labels):
     with tf.GradientTape() as tape:
         hot = tf.one_hot(test.labels, labels.shape[-1])
         loss = -tf.reduce_mean(
-            em.log_likelihood(classifier(test.images, training=False), hot)
+            em.log_likelihood(classifier(test.images, training=True), hot)
         )
     direction = tape.gradient(loss, variables)
     length = STEP * tf.linalg.global_norm(variables) / tf.linalg.global_norm(direction)
@@ -154,17 +158,13 @@ def _move(variables, direction, length):
 
 def _losses(classifier, views, labels):
     """Return the loss of every view, [B, 256]."""
-    found = [
-        -em.log_likelihood(
-            classifier(tf.reshape(some, [-1, *some.shape[2:]]), training=False),
-            tf.reshape(hot, [-1, hot.shape[-1]]),
-        )
-        for some, hot in zip(
-            tf.split(views, views.shape[1] // CHUNK, 1),
-            tf.split(labels, labels.shape[1] // CHUNK, 1),
-        )
-    ]
-    return np.concatenate([np.reshape(one, [len(views), -1]) for one in found], 1)
+    losses = np.empty(views.shape[:2], np.float32)
+    for chosen in ORDER.reshape(-1, CHUNK):
+        some, hot = tf.gather(views, chosen, axis=1), tf.gather(labels, chosen, axis=1)
+        logits = classifier(tf.reshape(some, [-1, *some.shape[2:]]), training=True)
+        found = -em.log_likelihood(logits, tf.reshape(hot, [-1, hot.shape[-1]]))
+        losses[:, chosen] = tf.reshape(found, [-1, CHUNK])
+    return losses
 
 
 def _row(measured):
@@ -180,7 +180,8 @@ def _row(measured):
         "weight_95_percent": VIEWS * np.nanpercentile(of_view, 95),
         "policy_weight_least": VIEWS * of_policy.min(),
         "policy_weight_most": VIEWS * of_policy.max(),
-        "between_halves": _halves(of_view),
+        "weight_between_halves": _halves(of_view),
+        "use_between_halves": _halves(measured["use"]),
         "with_next_epoch": _rank_correlation(
             of_policy, np.nanmean(measured["next_weights"], 0)
         ),

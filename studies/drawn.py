@@ -5,7 +5,8 @@ python studies/drawn.py RUNS SEED [SEED ...]
 RUNS holds finished runs of studies/digits.json. For each seed the last prior of its run
 of LatentAugment with a window of 40 steps says how often each policy is drawn, and all
 else stays as in that run. So does a second run, with the prior to the fourth power.
-Accuracies go to studies/drawn/results.csv; what is there is not run again.
+Accuracies go to studies/drawn/results.csv, and a drawing of them beside it; what is
+there is not run again.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ environment.settle()
 
 import tensorflow as tf  # noqa: E402
 
-from la_tf import draws, methods, policy, rules  # noqa: E402
-from la_tf.compare import statistics, study, worker  # noqa: E402
+from la_tf import drawing, draws, methods, policy, rules  # noqa: E402
+from la_tf.compare import charts, statistics, study, worker  # noqa: E402
 from la_tf.run import folder  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -63,18 +64,25 @@ def main(runs, seeds):
         found["evenly", seed] = even.summary()["last_accuracy"]
         for name, power in POWERS.items():
             if (name, seed) not in found:
-                drawing = even.policies()[-1] ** power
+                weights = even.policies()[-1] ** power
                 run_dir = pathlib.Path(runs) / f"drawn-{power}" / f"seed-{seed}"
-                found[name, seed] = _train(setting, seed, run_dir, drawing)
+                found[name, seed] = _train(setting, seed, run_dir, weights)
                 _write(found)
     for name in POWERS:
         print(name, statistics.paired(_of(found, name), _of(found, "evenly")))
+    _draw(found)
 
 
-def _train(setting, seed, run_dir, drawing):
+def _draw(found):
+    rows = [(name, [*_of(found, name).values()]) for name in ("evenly", *POWERS)]
+    figure = charts.accuracies("Test accuracy by how policies are drawn", rows, {})
+    OUTPUT.with_name("accuracy.png").write_bytes(drawing.png(figure))
+
+
+def _train(setting, seed, run_dir, weights):
     """Return the accuracy of a run whose policies are drawn by these weights."""
     config = dataclasses.replace(setting.config, seed=seed, run_dir=str(run_dir))
-    rule = FromPrior(drawing / drawing.sum())
+    rule = FromPrior(weights / weights.sum())
     with mock.patch.object(methods, "rule", lambda config: rule):
         worker.train(config)
     return folder.RunFolder(run_dir).summary()["last_accuracy"]

@@ -39,6 +39,13 @@ def tables():
         yield found
 
 
+def plan_and_results(name):
+    return (
+        study.read(STUDIES / f"{name}.json"),
+        results.read(STUDIES / name / "results.csv"),
+    )
+
+
 def differences():
     """Yield the Difference of any two settings in a table."""
     for table in tables():
@@ -77,8 +84,7 @@ def text_of(document):
 class StudiesTest(parameterized.TestCase):
     @parameterized.parameters(*PLANS)
     def test_a_plan_was_run_to_its_end(self, name):
-        planned = study.read(STUDIES / f"{name}.json")
-        found = results.read(STUDIES / name / "results.csv")
+        planned, found = plan_and_results(name)
         by_setting = results.of_study(planned, found)
         self.assertLen(found, sum(map(len, by_setting.values())))
         if name not in UNFINISHED:
@@ -86,8 +92,7 @@ class StudiesTest(parameterized.TestCase):
 
     @parameterized.parameters(*PLANS)
     def test_a_page_is_made_of_its_results(self, name):
-        planned = study.read(STUDIES / f"{name}.json")
-        found = results.read(STUDIES / name / "results.csv")
+        planned, found = plan_and_results(name)
         # The words are compared, not the pictures, which take their time.
         with mock.patch.object(gallery.Gallery, "chart", return_value=""):
             page, *_ = pages.write(planned, found, self.create_tempdir().full_path)
